@@ -1,0 +1,30 @@
+# What a developer runs. `make check` is what must pass before a commit.
+
+GO ?= go
+STATICCHECK = $(GO) tool -modfile=tools.mod staticcheck
+
+# Packages whose tests take -update.
+GOLDEN = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u)
+
+.PHONY: generate check lint test golden bench
+
+generate: ## render, compile and archive the kernels; rewrite the tables and enum strings
+	$(GO) generate ./...
+
+check: lint test ## everything but the benchmarks
+	$(GO) run ./cmd/nccl-gen -check
+
+lint:
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+
+test:
+	$(GO) test ./...
+
+golden: ## rewrite the golden files; read the diff before committing it
+	$(GO) test $(GOLDEN) -update
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
