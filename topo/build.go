@@ -1,0 +1,305 @@
+package topo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NewSystem makes the graph of a topology file. Nodes and links are created in
+// the order in which NCCL creates them (NCCL v2.30 src/graph/topo.cc), since
+// the search prefers earlier ones.
+func NewSystem(doc *Document) (*System, error) {
+	b := builder{
+		System: &System{Name: doc.Name, Notes: slices.Clone(doc.Notes), doc: doc},
+		doc:    doc,
+		ranks:  map[int]*Element{},
+	}
+	for _, e := range doc.Root.Children {
+		if err := b.cpu(e); err != nil {
+			return nil, err
+		}
+	}
+	b.walk(b.nvlinks)
+	b.walk(b.c2c)
+	b.walk(b.pcilinks)
+	b.flattenSwitches()
+	b.connectCPUs()
+	for _, cpu := range b.Nodes[NodeCPU] {
+		sortLinks(cpu, nil)
+	}
+	if err := b.orderRanks(); err != nil {
+		return nil, err
+	}
+	b.findPaths()
+	return b.System, nil
+}
+
+// builder is a System under construction.
+type builder struct {
+	*System
+	doc   *Document
+	ranks map[int]*Element // the gpu element of each rank
+}
+
+func (b *builder) note(e *Element, format string, args ...any) {
+	b.Notes = append(b.Notes, Note{e.Line, e.Column, fmt.Sprintf(format, args...)})
+}
+
+// host returns the index of the host of a cpu element. A file without hashes
+// is one host.
+func (b *builder) host(cpu *Element) int {
+	hash := cpu.Hex("host_hash")
+	if i := slices.Index(b.Hosts, hash); i >= 0 {
+		return i
+	}
+	b.Hosts = append(b.Hosts, hash)
+	return len(b.Hosts) - 1
+}
+
+// Names of CPU architectures and makers in files (kvDictCpuArch and
+// kvDictCpuVendor; the last but one are Zhaoxin's CPUID strings).
+var (
+	archNames   = map[string]Arch{"x86_64": ArchX86, "arm64": ArchARM, "ppc64": ArchPOWER}
+	vendorNames = map[string]Vendor{
+		"GenuineIntel": VendorIntel, "AuthenticAMD": VendorAMD,
+		"CentaurHauls": VendorZhaoxin, "  Shanghai  ": VendorZhaoxin,
+	}
+)
+
+func (b *builder) cpu(e *Element) error {
+	c := &CPU{
+		NUMAID:   e.Int("numaid", 0),
+		Affinity: e.Text("affinity"),
+		Arch:     archNames[e.Text("arch")],
+		Family:   e.Int("familyid", 0),
+		Model:    e.Int("modelid", 0),
+	}
+	if c.Arch == ArchOther {
+		b.note(e, "unknown CPU architecture %q", e.Text("arch"))
+	}
+	if c.Arch == ArchX86 {
+		if !e.Has("vendor") {
+			return b.doc.errorAt(e, "text is required where arch is x86_64", "<cpu> has no attribute vendor")
+		}
+		c.Vendor = vendorNames[e.Text("vendor")]
+		if c.Vendor == VendorOther {
+			b.note(e, "unknown CPU vendor %q", e.Text("vendor"))
+		}
+	}
+	if c.Vendor == VendorIntel || c.Vendor == VendorZhaoxin {
+		for _, name := range []string{"familyid", "modelid"} {
+			if !e.Has(name) {
+				return b.doc.errorAt(e, "a number is required where the vendor is "+e.Text("vendor"),
+					"<cpu> has no attribute %s", name)
+			}
+		}
+	}
+	host := b.host(e)
+	// A NUMA node is not always known: -1 then, which is an ID like any other.
+	id := uint64(int64(c.NUMAID))
+	if b.node(NodeCPU, host, id) != nil {
+		return b.doc.errorAt(e, "one <cpu> a NUMA node and host is allowed", "numaid=\"%d\" again", c.NUMAID)
+	}
+	n := b.addNode(NodeCPU, host, id)
+	n.CPU = c
+	for _, child := range e.Children {
+		if child.Name == ElemPCI {
+			if err := b.pci(child, n); err != nil {
+				return err
+			}
+			continue
+		}
+		// A network card that is on no PCI bus: its link to the CPU does not
+		// limit it. NCCL has one such node a host, at the first CPU.
+		nic := b.node(NodeNIC, host, 0)
+		if nic == nil {
+			nic = b.addNode(NodeNIC, host, 0)
+			connectBoth(n, nic, LinkPCI, bwLOC)
+		}
+		b.nic(child, nic)
+	}
+	return nil
+}
+
+// deviceClass is what a PCI class in a file stands for.
+type deviceClass uint8
+
+const (
+	classSwitch deviceClass = iota // and everything not listed
+	classNVSwitch
+	classBridge // POWER's NVLink bridge: the target is the CPU
+	classGPU
+	classNIC
+)
+
+// classOf is kvDictPciClass of NCCL v2.30 src/graph/topo.cc: prefixes, first
+// match.
+func classOf(class string) deviceClass {
+	switch {
+	case strings.HasPrefix(class, "0x068000"):
+		return classNVSwitch
+	case strings.HasPrefix(class, "0x068001"):
+		return classBridge
+	case strings.HasPrefix(class, "0x03"):
+		return classGPU
+	case strings.HasPrefix(class, "0x02"):
+		return classNIC
+	default:
+		return classSwitch
+	}
+}
+
+// pci adds a PCI device and what is below it.
+func (b *builder) pci(e *Element, parent *Node) error {
+	bw, known := pciBW(e.Text("link_speed"), e.Int("link_width", 0))
+	if !known {
+		b.note(e, "unknown link_speed %q: %d Gbit/s a lane assumed", e.Text("link_speed"), pciSpeedUnknown/10)
+	}
+	bus := e.BusID("busid")
+	var nic *Element
+	for _, child := range e.Children {
+		switch child.Name {
+		case ElemGPU:
+			// A GPU without a rank takes no part, and NCCL looks no further.
+			if !child.Has("rank") {
+				return nil
+			}
+			if err := b.gpu(child, parent, bus, bw); err != nil {
+				return err
+			}
+		case ElemNIC:
+			nic = cmp.Or(nic, child)
+		}
+	}
+	if nic != nil {
+		// Ports of one card, listed apart, are one node.
+		n := b.node(NodeNIC, parent.Host, uint64(bus))
+		if n == nil {
+			n = b.addNode(NodeNIC, parent.Host, uint64(bus))
+			defer connectBoth(n, parent, LinkPCI, bw)
+		}
+		b.nic(nic, n)
+		return nil
+	}
+	if classOf(e.Text("class")) != classSwitch {
+		return nil
+	}
+	if b.node(NodePCI, parent.Host, uint64(bus)) != nil {
+		return b.doc.errorAt(e, "one switch an address and host is allowed", "busid=%q again", e.Text("busid"))
+	}
+	n := b.addNode(NodePCI, parent.Host, uint64(bus))
+	n.PCI = &PCI{Device: e.Hex("vendor")<<48 + e.Hex("device")<<32 + e.Hex("subsystem_vendor")<<16 + e.Hex("subsystem_device")}
+	for _, child := range e.Children {
+		if child.Name == ElemPCI {
+			if err := b.pci(child, n); err != nil {
+				return err
+			}
+		}
+	}
+	connectBoth(n, parent, LinkPCI, bw)
+	return nil
+}
+
+// gpu adds a rank and, if it is the first on its GPU, the GPU.
+func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
+	g := GPU{
+		Dev:   e.Int("dev", 0),
+		SM:    e.Int("sm", 0),
+		BusID: bus,
+		Rank:  e.Int("rank", 0),
+		GDR:   e.Int("gdr", 0) != 0,
+	}
+	if e.Int("mlopart", -1) >= 0 {
+		return b.doc.errorAt(e, "-1 is allowed", "mlopart=%q: memory-locality partitions of a GPU", e.Text("mlopart"))
+	}
+	if len(b.ranks) == maxGPUs {
+		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", maxGPUs), "too many GPUs")
+	}
+	if other := b.ranks[g.Rank]; other != nil {
+		return b.doc.errorAt(e, "a rank has one GPU", "rank %d again; it is at line %d", g.Rank, other.Line)
+	}
+	b.ranks[g.Rank] = e
+	dev := b.node(NodeDEV, parent.Host, uint64(bus))
+	if dev == nil {
+		for _, n := range b.Nodes[NodeDEV] {
+			if n.Host == parent.Host && n.GPU.Dev == g.Dev {
+				return b.doc.errorAt(e, "GPUs of a host have different dev", "dev %d is also %v", g.Dev, n.GPU.BusID)
+			}
+		}
+		dev = b.addNode(NodeDEV, parent.Host, uint64(bus))
+		dev.GPU = &GPU{Dev: g.Dev, SM: g.SM, BusID: bus, Rank: -1}
+		connectBoth(dev, parent, LinkPCI, bw)
+	} else if dev.GPU.Dev != g.Dev || dev.GPU.SM != g.SM || !linked(dev, parent) {
+		return b.doc.errorAt(e, "ranks on one GPU agree in place, dev and sm",
+			"dev %d of sm %d at %v, which is dev %d of sm %d", g.Dev, g.SM, bus, dev.GPU.Dev, dev.GPU.SM)
+	}
+	// Ranks on one GPU differ above bit 40, as in NCCL.
+	n := b.addNode(NodeGPU, parent.Host, uint64(dev.GPU.Ranks)<<40|uint64(bus))
+	g.DEV = dev
+	n.GPU = &g
+	connectBoth(dev, n, LinkLOC, bwLOC)
+	dev.GPU.Ranks++
+	return nil
+}
+
+func linked(a, b *Node) bool {
+	return slices.ContainsFunc(a.Links, func(l Link) bool { return l.To == b })
+}
+
+// nic adds the ports of a network card.
+func (b *builder) nic(e *Element, nic *Node) {
+	for _, child := range e.Children {
+		// Without a device number a port was trimmed; net="0" is one that only
+		// serves device-initiated traffic.
+		if !child.Has("dev") || child.Int("net", 1) == 0 {
+			continue
+		}
+		dev := child.Int("dev", 0)
+		net := &Net{
+			Name:    child.Text("name"),
+			Dev:     dev,
+			GUID:    child.Hex("guid"),
+			Port:    child.Int("port", 0),
+			BW:      netBW(child.Int("speed", 0)),
+			Latency: child.Float("latency"),
+			GDR:     child.Int("gdr", 0) != 0,
+			Coll:    child.Int("coll", 0) != 0,
+			MaxConn: child.Int("maxconn", 64),
+			Rail:    child.Int("rail", -1),
+			Plane:   child.Int("plane", -1),
+		}
+		n := b.addNode(NodeNET, nic.Host, uint64(dev))
+		n.Net = net
+		connectBoth(nic, n, LinkNET, net.BW)
+	}
+}
+
+// orderRanks checks that ranks are 0 to n-1 and numbers nodes and links.
+func (b *builder) orderRanks() error {
+	gpus := b.Nodes[NodeGPU]
+	if len(gpus) == 0 {
+		return b.doc.errorAt(b.doc.Root, "a <gpu> with the attributes dev, sm and rank is required", "no GPU has a rank")
+	}
+	b.byRank = make([]*Node, len(gpus))
+	for _, n := range gpus {
+		if n.GPU.Rank >= len(gpus) {
+			return b.doc.errorAt(b.ranks[n.GPU.Rank], fmt.Sprintf("0 to %d, each once, are allowed", len(gpus)-1),
+				"rank %d among %d GPUs", n.GPU.Rank, len(gpus))
+		}
+		b.byRank[n.GPU.Rank] = n
+	}
+	seq := 0
+	for _, nodes := range b.Nodes {
+		for _, n := range nodes {
+			n.seq = seq
+			seq++
+			for i := range n.Links {
+				n.Links[i].seq = b.numLinks
+				b.numLinks++
+			}
+		}
+	}
+	return nil
+}

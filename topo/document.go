@@ -1,0 +1,357 @@
+package topo
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ncclgo/ncclgo/coll"
+)
+
+// Version is the version of the topology file format (NCCL_TOPO_XML_VERSION).
+const Version = 1
+
+// Limits on a file, so that a hostile one is refused instead of exhausting
+// memory, time or stack. maxGPUs is NCCL's NCCL_TOPO_MAX_NODES (NCCL v2.30
+// src/include/graph.h).
+const (
+	maxElements = 1 << 14
+	maxDepth    = 64
+	maxGPUs     = 640
+)
+
+// Document is a topology file: NCCL's XML, version 1.
+type Document struct {
+	// Name is the file's name, or that of a built-in description.
+	Name string
+	Root *Element
+	// Notes are what was found odd but not wrong.
+	Notes []Note
+}
+
+// Note is a remark about a place in a file.
+type Note struct {
+	Line, Column int
+	Text         string
+}
+
+// FileError is a mistake in a topology file.
+type FileError struct {
+	File         string
+	Line, Column int    // from 1; 0 if the document was not read from a file
+	What         string // what is wrong
+	Want         string // what is allowed, or what to do
+}
+
+// Error returns "file:line:column: what; allowed is ...".
+func (e *FileError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	b.WriteString(": " + e.What)
+	if e.Want != "" {
+		b.WriteString("; " + e.Want)
+	}
+	return b.String()
+}
+
+// Parse reads a topology file. name appears in errors.
+func Parse(name string, data []byte) (*Document, error) {
+	p := parser{
+		doc:  &Document{Name: name},
+		data: data,
+		dec:  xml.NewDecoder(bytes.NewReader(data)),
+	}
+	if err := p.run(); err != nil {
+		return nil, err
+	}
+	return p.doc, nil
+}
+
+// parser turns XML tokens into elements.
+type parser struct {
+	doc      *Document
+	data     []byte
+	dec      *xml.Decoder
+	open     []*Element // the elements that have not ended
+	skipping int        // depth inside an element that the format does not have
+	elements int
+	// Before offset reached there are line line ends, the last before lineStart.
+	reached, line, lineStart int
+}
+
+func (p *parser) run() error {
+	for {
+		start := p.dec.InputOffset()
+		token, err := p.dec.RawToken()
+		if errors.Is(err, io.EOF) {
+			return p.end()
+		}
+		if err != nil {
+			return p.syntax(err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			err = p.start(t, start)
+		case xml.EndElement:
+			err = p.close(t, start)
+		case xml.CharData:
+			err = p.text(t, start)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// position returns the line and column of a byte offset. Offsets mostly rise, so
+// it counts on from the last.
+func (p *parser) position(offset int64) (line, column int) {
+	at := min(int(offset), len(p.data))
+	if at < p.reached {
+		p.reached, p.line, p.lineStart = 0, 0, 0
+	}
+	passed := p.data[p.reached:at]
+	p.line += bytes.Count(passed, []byte{'\n'})
+	if i := bytes.LastIndexByte(passed, '\n'); i >= 0 {
+		p.lineStart = p.reached + i + 1
+	}
+	p.reached = at
+	return p.line + 1, at - p.lineStart + 1
+}
+
+func (p *parser) errorAt(offset int64, want, format string, args ...any) error {
+	line, column := p.position(offset)
+	return &FileError{File: p.doc.Name, Line: line, Column: column, What: fmt.Sprintf(format, args...), Want: want}
+}
+
+func (p *parser) note(offset int64, format string, args ...any) {
+	line, column := p.position(offset)
+	p.doc.Notes = append(p.doc.Notes, Note{line, column, fmt.Sprintf(format, args...)})
+}
+
+const rootForm = `a topology file is XML with the root element <system version="1">`
+
+// syntax turns the XML decoder's error into one of ours.
+func (p *parser) syntax(err error) error {
+	var s *xml.SyntaxError
+	what := err.Error()
+	if errors.As(err, &s) {
+		what = s.Msg
+	}
+	if p.doc.Root == nil {
+		return p.errorAt(p.dec.InputOffset(), rootForm, "not XML (%s)", what)
+	}
+	if strings.Contains(what, "unexpected EOF") {
+		return p.truncated()
+	}
+	return p.errorAt(p.dec.InputOffset(), "elements, attributes and comments are allowed", "not XML (%s)", what)
+}
+
+// truncated is the error of a file that ends inside an element.
+func (p *parser) truncated() error {
+	inside := "an unknown element"
+	if p.skipping == 0 && len(p.open) > 0 {
+		e := p.open[len(p.open)-1]
+		inside = fmt.Sprintf("<%s> of line %d", e.Name, e.Line)
+	}
+	return p.errorAt(int64(len(p.data)), "is the file truncated?", "the file ends inside %s", inside)
+}
+
+func (p *parser) end() error {
+	switch {
+	case p.doc.Root == nil:
+		return p.errorAt(int64(len(p.data)), rootForm, "no element")
+	case len(p.open) > 0 || p.skipping > 0:
+		return p.truncated()
+	}
+	return nil
+}
+
+func (p *parser) text(t xml.CharData, at int64) error {
+	blank := len(t) - len(bytes.TrimLeft(t, " \t\r\n"))
+	if blank == len(t) || p.skipping > 0 {
+		return nil
+	}
+	shown := string(bytes.TrimSpace(t))
+	if len(shown) > 20 {
+		shown = shown[:20] + "..."
+	}
+	want := "only elements and comments are allowed"
+	if p.doc.Root == nil {
+		want = rootForm
+	}
+	return p.errorAt(at+int64(blank), want, "text %q", shown)
+}
+
+func (p *parser) close(t xml.EndElement, at int64) error {
+	if p.skipping > 0 {
+		p.skipping--
+		return nil
+	}
+	if len(p.open) == 0 {
+		want := "all elements have ended"
+		if p.doc.Root == nil {
+			want = rootForm
+		}
+		return p.errorAt(at, want, "</%s> ends nothing", t.Name.Local)
+	}
+	top := p.open[len(p.open)-1]
+	if t.Name.Local != top.Name {
+		return p.errorAt(at, fmt.Sprintf("</%s> is allowed", top.Name),
+			"</%s> where <%s> of line %d is open", t.Name.Local, top.Name, top.Line)
+	}
+	p.open = p.open[:len(p.open)-1]
+	return nil
+}
+
+func (p *parser) start(t xml.StartElement, at int64) error {
+	name := t.Name.Local
+	if p.elements++; p.elements > maxElements {
+		return p.errorAt(at, fmt.Sprintf("%d are allowed", maxElements), "too many elements")
+	}
+	if len(p.open)+p.skipping >= maxDepth {
+		return p.errorAt(at, fmt.Sprintf("%d levels are allowed", maxDepth), "<%s> is nested too deeply", name)
+	}
+	if p.skipping > 0 {
+		p.skipping++
+		return nil
+	}
+	rule, known := format[name]
+	if len(p.open) == 0 {
+		if p.doc.Root != nil {
+			return p.errorAt(at, "one root element is allowed", "<%s> after the end of <%s>", name, p.doc.Root.Name)
+		}
+		if name != ElemSystem {
+			return p.errorAt(at, rootForm, "the root element is <%s>", name)
+		}
+	} else {
+		parent := p.open[len(p.open)-1]
+		children := format[parent.Name].children
+		if !known || !slices.Contains(children, name) {
+			if known {
+				return p.errorAt(at, childrenForm(parent.Name, children), "<%s> in <%s>", name, parent.Name)
+			}
+			// NCCL ignores elements it does not know.
+			p.note(at, "unknown element <%s> ignored", name)
+			p.skipping = 1
+			return nil
+		}
+	}
+	e := &Element{Name: name}
+	e.Line, e.Column = p.position(at)
+	for _, a := range t.Attr {
+		if err := p.attr(e, rule, a, at); err != nil {
+			return err
+		}
+	}
+	for _, r := range rule.attrs {
+		if r.required && !e.Has(r.name) {
+			return p.errorAt(at, allowed[r.kind]+" is required", "<%s> has no attribute %s", name, r.name)
+		}
+	}
+	if len(p.open) == 0 {
+		if v := e.Int("version", 0); v != Version {
+			return p.errorAt(p.attrOffset(at, "version"), fmt.Sprintf("version %d is allowed", Version), "version %d", v)
+		}
+		p.doc.Root = e
+	} else {
+		parent := p.open[len(p.open)-1]
+		parent.Children = append(parent.Children, e)
+	}
+	p.open = append(p.open, e)
+	return nil
+}
+
+func (p *parser) attr(e *Element, rule elementRule, a xml.Attr, at int64) error {
+	name := a.Name.Local
+	if a.Name.Space != "" {
+		name = a.Name.Space + ":" + name
+	}
+	if e.Has(name) {
+		return p.errorAt(at, "once is allowed", "<%s> has the attribute %s twice", e.Name, name)
+	}
+	e.Attrs = append(e.Attrs, Attr{name, a.Value})
+	r := rule.attr(name)
+	if r == nil {
+		var names []string
+		for _, known := range rule.attrs {
+			names = append(names, known.name)
+		}
+		text := fmt.Sprintf("unknown attribute %s of <%s> kept but not used", name, e.Name)
+		if near := coll.Nearest(name, names); near != "" {
+			text += fmt.Sprintf("; did you mean %s?", near)
+		}
+		p.note(p.attrOffset(at, name), "%s", text)
+		return nil
+	}
+	if wrong, want := r.check(a.Value); wrong != "" {
+		return p.errorAt(p.attrOffset(at, name), want+" is allowed", "<%s> %s", e.Name, wrong)
+	}
+	return nil
+}
+
+// attrOffset returns where the attribute of that name begins in the tag at
+// offset at.
+func (p *parser) attrOffset(at int64, name string) int64 {
+	tag := p.data[at:p.dec.InputOffset()]
+	for from := 0; ; {
+		i := bytes.Index(tag[from:], []byte(name))
+		if i < 0 {
+			return at
+		}
+		i += from
+		rest := bytes.TrimLeft(tag[i+len(name):], " \t\r\n")
+		if i > 0 && bytes.IndexByte([]byte(" \t\r\n"), tag[i-1]) >= 0 && len(rest) > 0 && rest[0] == '=' {
+			return at + int64(i)
+		}
+		from = i + len(name)
+	}
+}
+
+func childrenForm(parent string, children []string) string {
+	if len(children) == 0 {
+		return fmt.Sprintf("<%s> holds nothing", parent)
+	}
+	return fmt.Sprintf("<%s> holds <%s>", parent, strings.Join(children, ">, <"))
+}
+
+// WriteTo writes the document as NCCL writes topology files: two spaces a
+// level, attributes in order. Comments and elements that the format does not
+// have are not in a Document and so not written.
+func (d *Document) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	d.Root.write(&b, 0)
+	return b.WriteTo(w)
+}
+
+func (e *Element) write(b *bytes.Buffer, level int) {
+	indent := strings.Repeat("  ", level)
+	b.WriteString(indent + "<" + e.Name)
+	for _, a := range e.Attrs {
+		b.WriteString(" " + a.Name + `="`)
+		// A bytes.Buffer never fails.
+		_ = xml.EscapeText(b, []byte(a.Value))
+		b.WriteString(`"`)
+	}
+	if len(e.Children) == 0 {
+		b.WriteString("/>\n")
+		return
+	}
+	b.WriteString(">\n")
+	for _, c := range e.Children {
+		c.write(b, level+1)
+	}
+	b.WriteString(indent + "</" + e.Name + ">\n")
+}
+
+// errorAt returns an error about an element of d.
+func (d *Document) errorAt(e *Element, want, format string, args ...any) error {
+	return &FileError{File: d.Name, Line: e.Line, Column: e.Column, What: fmt.Sprintf(format, args...), Want: want}
+}

@@ -1,0 +1,209 @@
+package topo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// oneGPU is the smallest file with a GPU that has an NVLink.
+const oneGPU = `<system version="1">
+  <cpu numaid="0" arch="arm64">
+    <pci busid="0000:01:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" sm="90" rank="0" gdr="1">
+        <nvlink target="0000:02:00.0" count="18" tclass="0x068000"/>
+      </gpu>
+    </pci>
+  </cpu>
+</system>
+`
+
+// onePCI is the beginning of a pci element.
+const onePCI = `<pci busid="0:1:0.0" class="" link_speed="" link_width="0"`
+
+// manyGPUs returns n pci elements with the GPUs of ranks 1 to n.
+func manyGPUs(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `<pci busid="1:%x:0.0" class="" link_speed="" link_width="0"><gpu dev="%d" sm="90" rank="%d"/></pci>`, i, i, i)
+	}
+	return b.String()
+}
+
+// edit returns oneGPU with a replacement.
+func edit(old, new string) string {
+	return strings.Replace(oneGPU, old, new, 1)
+}
+
+func TestFileErrors(t *testing.T) {
+	for _, c := range []struct{ name, file, want string }{
+		{"empty", "", `f.xml:1:1: no element; a topology file is XML with the root element <system version="1">`},
+		{"json", `{"gpus": 8}`, `f.xml:1:1: text "{\"gpus\": 8}"; a topology file is XML with the root element <system version="1">`},
+		{"html", "<!DOCTYPE html>\n<html><head></head></html>", `f.xml:2:1: the root element is <html>; a topology file is XML with the root element <system version="1">`},
+		{"graph file", `<graphs version="1"></graphs>`, `f.xml:1:1: the root element is <graphs>; a topology file is XML with the root element <system version="1">`},
+		{"binary", "\x7fELF\x02\x01", `f.xml:1:7: not XML (illegal character code U+0002); a topology file is XML with the root element <system version="1">`},
+		{"truncated", oneGPU[:160], `f.xml:4:16: the file ends inside <pci> of line 3; is the file truncated?`},
+		{"truncated between elements", oneGPU[:strings.Index(oneGPU, "      </gpu>")], `f.xml:6:1: the file ends inside <gpu> of line 4; is the file truncated?`},
+		{"no version", edit(` version="1"`, ""), `f.xml:1:1: <system> has no attribute version; a decimal number or a hexadecimal one after 0x, of at most 32 bits is required`},
+		{"version", edit(`version="1"`, `version="2"`), `f.xml:1:9: version 2; version 1 is allowed`},
+		{"number", edit(`sm="90"`, `sm="ninety"`), `f.xml:4:20: <gpu> sm="ninety" is wrong; a decimal number or a hexadecimal one after 0x, of at most 32 bits is allowed`},
+		{"number too large", edit(`rank="0"`, `rank="99999999999"`), `f.xml:4:28: <gpu> rank="99999999999" is wrong; a decimal number or a hexadecimal one after 0x, of at most 32 bits is allowed`},
+		{"range", edit(`count="18"`, `count="-1"`), `f.xml:5:39: <nvlink> count="-1" is out of range; 0 to 1024 is allowed`},
+		{"address", edit(`busid="0000:01:00.0"`, `busid="gpu0"`), `f.xml:3:10: <pci> busid="gpu0" is wrong; a PCI address like 0000:0f:00.0 is allowed`},
+		{"attribute missing", edit(` class="0x030200"`, ""), `f.xml:3:5: <pci> has no attribute class; text is required`},
+		{"attribute twice", edit(`dev="0"`, `dev="0" dev="1"`), `f.xml:4:7: <gpu> has the attribute dev twice; once is allowed`},
+		{"element misplaced", edit(`<cpu numaid="0" arch="arm64">`, `<gpu dev="0" sm="90"/><cpu numaid="0" arch="arm64">`), `f.xml:2:3: <gpu> in <system>; <system> holds <cpu>`},
+		{"text", edit("</gpu>", "text </gpu>"), `f.xml:6:7: text "text"; only elements and comments are allowed`},
+		{"crossed tags", edit("</gpu>", "</pci>"), `f.xml:6:7: </pci> where <gpu> of line 4 is open; </gpu> is allowed`},
+		{"second root", oneGPU + oneGPU, `f.xml:10:1: <system> after the end of <system>; one root element is allowed`},
+		{"end of nothing", oneGPU + "</system>", `f.xml:10:1: </system> ends nothing; all elements have ended`},
+		{"nested", edit("</cpu>", strings.Repeat("\n"+onePCI+">", 100)), `f.xml:71:1: <pci> is nested too deeply; 64 levels are allowed`},
+		{"many", edit("</cpu>", strings.Repeat(onePCI+"/>", maxElements)+"</cpu>"), fmt.Sprintf("f.xml:8:%d: too many elements; 16384 are allowed", 3+len(onePCI+"/>")*(maxElements-5))},
+		{"unquoted", edit(`sm="90"`, `sm=90`), `f.xml:4:24: not XML (unquoted or missing attribute value in element); elements, attributes and comments are allowed`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("f.xml", []byte(c.file))
+			require.EqualError(t, err, c.want)
+			var fileError *FileError
+			require.ErrorAs(t, err, &fileError)
+		})
+	}
+}
+
+func TestSystemErrors(t *testing.T) {
+	second := func(bus, gpu string) string {
+		return `<pci busid="` + bus + `" class="0x030200" link_speed="" link_width="0">` + gpu + `</pci></cpu>`
+	}
+	for _, c := range []struct{ name, file, want string }{
+		{"duplicate rank", edit("</cpu>", second("0:2:0.0", `<gpu dev="1" sm="90" rank="0" gdr="1"/>`)), `rank 0 again; it is at line 4; a rank has one GPU`},
+		{"duplicate dev", edit("</cpu>", second("0:2:0.0", `<gpu dev="0" sm="90" rank="1" gdr="1"/>`)), `dev 0 is also 0000:01:00.0; GPUs of a host have different dev`},
+		{"same GPU, other dev", edit("</cpu>", second("0000:01:00.0", `<gpu dev="1" sm="90" rank="1" gdr="1"/>`)), `dev 1 of sm 90 at 0000:01:00.0, which is dev 0 of sm 90; ranks on one GPU agree in place, dev and sm`},
+		{"rank missing", edit(`rank="0"`, `rank="1"`), `rank 1 among 1 GPUs; 0 to 0, each once, are allowed`},
+		{"no rank at all", edit(` rank="0"`, ``), `no GPU has a rank; a <gpu> with the attributes dev, sm and rank is required`},
+		{"duplicate NUMA node", edit("</system>", `<cpu numaid="0" arch="arm64"/></system>`), `numaid="0" again; one <cpu> a NUMA node and host is allowed`},
+		{"duplicate switch", edit("</cpu>", strings.Repeat(`<pci busid="0:9:0.0" class="0x060400" link_speed="" link_width="0"/>`, 2)+"</cpu>"), `busid="0:9:0.0" again; one switch an address and host is allowed`},
+		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
+		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
+		{"GPUs", edit("</cpu>", manyGPUs(maxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
+		{"partition", edit(`gdr="1"`, `gdr="1" mlopart="0"`), `mlopart="0": memory-locality partitions of a GPU; -1 is allowed`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			doc, err := Parse("f.xml", []byte(c.file))
+			require.NoError(t, err)
+			_, err = NewSystem(doc)
+			var fileError *FileError
+			require.ErrorAs(t, err, &fileError)
+			require.Positive(t, fileError.Line)
+			require.Equal(t, c.want, fileError.What+"; "+fileError.Want)
+		})
+	}
+}
+
+func TestNotes(t *testing.T) {
+	file := edit(`gdr="1"`, `gdr="1" rnak="3"`)
+	file = strings.Replace(file, "</gpu>", "<!-- a comment --><led colour=\"green\"><blink/>fast</led></gpu>", 1)
+	file = strings.Replace(file, "0x068000", "0x030200", 1)
+	file = strings.Replace(file, "16.0 GT/s PCIe", "fast", 1)
+	doc, err := Parse("f.xml", []byte(file))
+	require.NoError(t, err)
+	s, err := NewSystem(doc)
+	require.NoError(t, err)
+	require.Equal(t, []Note{
+		{4, 45, "unknown attribute rnak of <gpu> kept but not used; did you mean rank?"},
+		{6, 25, "unknown element <led> ignored"},
+		{3, 5, `unknown link_speed "fast": 6 Gbit/s a lane assumed`},
+		{5, 9, "NVLink to 0000:02:00.0, which is no GPU here: ignored"},
+	}, s.Notes)
+
+	// What the format does not know survives writing if it is an attribute.
+	var out bytes.Buffer
+	_, err = doc.WriteTo(&out)
+	require.NoError(t, err)
+	require.Contains(t, out.String(), `<gpu dev="0" sm="90" rank="0" gdr="1" rnak="3">`)
+	require.NotContains(t, out.String(), "led")
+}
+
+// written returns what WriteTo writes.
+func written(t *testing.T, d *Document) string {
+	var out bytes.Buffer
+	_, err := d.WriteTo(&out)
+	require.NoError(t, err)
+	return out.String()
+}
+
+func TestRoundTrip(t *testing.T) {
+	doc, err := Parse("f.xml", []byte(oneGPU))
+	require.NoError(t, err)
+	require.Equal(t, oneGPU, written(t, doc))
+
+	awkward := edit(`arch="arm64"`, "arch=\"arm64\" affinity=\"a&lt;&quot;b&#10;c\"")
+	doc, err = Parse("f.xml", []byte(awkward))
+	require.NoError(t, err)
+	again, err := Parse("f.xml", []byte(written(t, doc)))
+	require.NoError(t, err)
+	require.Equal(t, "a<\"b\nc", again.Root.Children[0].Text("affinity"))
+}
+
+func TestIntegers(t *testing.T) {
+	for text, want := range map[string]int{"0": 0, "12": 12, "-1": -1, "0x1F": 31, "0b1": -99, "1_0": -99, "010": 8, "": -99, " 1": -99, "0xb": 11} {
+		n, err := parseInt(text)
+		if want == -99 {
+			require.Error(t, err, "%q", text)
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+		require.Equal(t, want, n, "%q", text)
+	}
+}
+
+func TestBusID(t *testing.T) {
+	for text, want := range map[string]BusID{
+		"0000:0f:00.0": 0xf000, "0000:0F:00.0": 0xf000, "fffffff:ff:ff.0": 0xfffffffffff0, "10000:e1:00.1": 0x10000e1001,
+	} {
+		id, err := ParseBusID(text)
+		require.NoError(t, err)
+		require.Equal(t, want, id)
+		require.Equal(t, strings.ToLower(text), id.String())
+	}
+	for _, text := range []string{"", ":", "0000:0g:00.0", "0000:0f:00.0 ", "00000000000000001"} {
+		_, err := ParseBusID(text)
+		require.Error(t, err, "%q", text)
+	}
+}
+
+// FuzzParse: whatever the bytes, no panic; what parses, prints and parses to
+// the same; what is refused names a place in the file.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(oneGPU))
+	for _, name := range Builtins() {
+		data, err := machines.ReadFile("machines/" + name + ".xml")
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	for _, text := range []string{"", "<", "<system version='1'/>", "<system version=\"1\"><cpu", "<a xmlns:b='c' b:d='e'/>"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		doc, err := Parse("f.xml", data)
+		if err != nil {
+			var fileError *FileError
+			require.True(t, errors.As(err, &fileError), "%T", err)
+			require.Positive(t, fileError.Line)
+			require.Positive(t, fileError.Column)
+			return
+		}
+		once := written(t, doc)
+		again, err := Parse("f.xml", []byte(once))
+		require.NoError(t, err, "%s", once)
+		require.Equal(t, once, written(t, again))
+		if s, err := NewSystem(doc); err == nil && s.NRanks() <= 8 {
+			// A search may find no path, but nothing worse happens.
+			_, _ = SearchRing(s)
+			_ = s.String()
+		}
+	})
+}

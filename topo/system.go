@@ -1,0 +1,202 @@
+package topo
+
+import (
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// System is a machine, or several that one file describes, as a graph.
+type System struct {
+	Name string
+	// Nodes holds the nodes of each type in the order of the file.
+	Nodes [NumNodeTypes][]*Node
+	// Hosts are the hashes of the hosts, in order of appearance.
+	Hosts []uint64
+	// Notes are what was odd in the file, or assumed.
+	Notes []Note
+
+	byRank   []*Node  // the GPU nodes by rank
+	paths    [][]Path // [from][to] index into Nodes[NodeGPU]
+	numLinks int
+	doc      *Document
+}
+
+// Node is a node of a [System].
+type Node struct {
+	Type  NodeType
+	Index int    // position in System.Nodes[Type]
+	Host  int    // index into System.Hosts
+	ID    uint64 // unique in its host and type: PCI address, NUMA node, net dev
+
+	// Links leave this node: NVLinks and other fast ones first, PCI links down
+	// before the one up, as NCCL orders them.
+	Links []Link
+
+	GPU *GPU // of NodeGPU and NodeDEV
+	CPU *CPU // of NodeCPU
+	PCI *PCI // of NodePCI
+	Net *Net // of NodeNET
+
+	seq int // position among all nodes
+}
+
+// Link is one direction of a connection between two nodes.
+type Link struct {
+	Type LinkType
+	BW   float32 // GB/s
+	To   *Node
+
+	seq int // position among all links
+}
+
+// GPU is what is known of a GPU, which is a DEV node, and of each rank on it,
+// which is a GPU node.
+type GPU struct {
+	Dev   int // device number in its host
+	SM    int // compute capability times 10
+	BusID BusID
+	Rank  int   // of a GPU node
+	GDR   bool  // network cards may access its memory, of a GPU node
+	DEV   *Node // the GPU that the rank is on, of a GPU node
+	Ranks int   // how many ranks are on it, of a DEV node
+}
+
+// CPU is what is known of a NUMA node.
+type CPU struct {
+	NUMAID   int
+	Arch     Arch
+	Vendor   Vendor
+	Family   int
+	Model    int
+	Affinity string // mask of its cores, as in the file
+}
+
+// Arch is the architecture of a CPU.
+type Arch uint8
+
+const (
+	ArchOther Arch = iota
+	ArchX86
+	ArchARM
+	ArchPOWER
+)
+
+// Vendor is the maker of an x86 CPU.
+type Vendor uint8
+
+const (
+	VendorOther Vendor = iota
+	VendorIntel
+	VendorAMD
+	VendorZhaoxin
+)
+
+// PCI is what is known of a PCIe switch.
+type PCI struct {
+	// Device is vendor, device, subsystem vendor and subsystem device, 16 bits
+	// each.
+	Device uint64
+}
+
+// Net is what is known of a network port.
+type Net struct {
+	Name    string
+	Dev     int
+	GUID    uint64
+	Port    int
+	BW      float32 // GB/s
+	Latency float32 // µs
+	GDR     bool
+	Coll    bool // supports CollNet
+	MaxConn int
+	Rail    int // -1 if not known
+	Plane   int // -1 if not known
+}
+
+// NRanks returns how many ranks the system has a GPU for.
+func (s *System) NRanks() int { return len(s.byRank) }
+
+// RankGPU returns the GPU node of rank, 0 <= rank < NRanks.
+func (s *System) RankGPU(rank int) *Node { return s.byRank[rank] }
+
+// Path returns the path from the GPU of one rank to that of another.
+func (s *System) Path(from, to int) *Path {
+	return &s.paths[s.byRank[from].Index][s.byRank[to].Index]
+}
+
+// FirstGPUs returns the system with only the ranks 0 to n-1 on their GPUs, as
+// NCCL sees it when the others take no part.
+func (s *System) FirstGPUs(n int) (*System, error) {
+	if n < 1 || n > s.NRanks() {
+		return nil, result.New(result.InvalidArgument, "topology", "%d GPUs of %s; it has %d", n, s.Name, s.NRanks())
+	}
+	if n == s.NRanks() {
+		return s, nil
+	}
+	first := *s.doc
+	first.Notes = nil
+	first.Root = s.doc.Root.without(func(e *Element) bool {
+		return e.Name == ElemGPU && e.Int("rank", -1) >= n
+	})
+	return NewSystem(&first)
+}
+
+// without returns a copy of e without the descendants for which drop is true.
+func (e *Element) without(drop func(*Element) bool) *Element {
+	c := *e
+	c.Children = nil
+	for _, child := range e.Children {
+		if !drop(child) {
+			c.Children = append(c.Children, child.without(drop))
+		}
+	}
+	return &c
+}
+
+func (s *System) addNode(t NodeType, host int, id uint64) *Node {
+	n := &Node{Type: t, Index: len(s.Nodes[t]), Host: host, ID: id}
+	s.Nodes[t] = append(s.Nodes[t], n)
+	return n
+}
+
+// node returns the node of that type, host and ID, or nil.
+func (s *System) node(t NodeType, host int, id uint64) *Node {
+	for _, n := range s.Nodes[t] {
+		if n.Host == host && n.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// removeNode takes a node that nothing links to out of the system.
+func (s *System) removeNode(n *Node) {
+	nodes := s.Nodes[n.Type]
+	s.Nodes[n.Type] = append(nodes[:n.Index], nodes[n.Index+1:]...)
+	for i, m := range s.Nodes[n.Type] {
+		m.Index = i
+	}
+}
+
+// connect adds bandwidth to the link of type t from a to b, making it if there
+// is none. Links stay in order of falling bandwidth, older first among equals.
+func connect(a, b *Node, t LinkType, bw float32) {
+	at := len(a.Links)
+	for i := range a.Links {
+		if a.Links[i].To == b && a.Links[i].Type == t {
+			at = i
+			break
+		}
+	}
+	if at == len(a.Links) {
+		a.Links = append(a.Links, Link{Type: t, To: b})
+	}
+	a.Links[at].BW += bw
+	for ; at > 0 && a.Links[at-1].BW < a.Links[at].BW; at-- {
+		a.Links[at-1], a.Links[at] = a.Links[at], a.Links[at-1]
+	}
+}
+
+func connectBoth(a, b *Node, t LinkType, bw float32) {
+	connect(a, b, t, bw)
+	connect(b, a, t, bw)
+}

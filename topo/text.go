@@ -1,0 +1,195 @@
+package topo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// String returns what WriteText writes.
+func (s *System) String() string {
+	var b bytes.Buffer
+	s.writeText(&b)
+	return b.String()
+}
+
+// WriteText writes the system for people: a tree of CPUs, switches, GPUs and
+// network cards, each with the bandwidth of its link to what is above it in
+// GB/s, and the other links of CPUs and GPUs.
+func (s *System) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	s.writeText(&b)
+	_, err := b.WriteTo(w)
+	return err
+}
+
+func (s *System) writeText(b *bytes.Buffer) {
+	fmt.Fprintf(b, "%s: %s", s.Name, plural(len(s.Nodes[NodeDEV]), "GPU"))
+	if ranks := len(s.Nodes[NodeGPU]); ranks != len(s.Nodes[NodeDEV]) {
+		fmt.Fprintf(b, " (%s)", plural(ranks, "rank"))
+	}
+	fmt.Fprintf(b, ", %s, %s", plural(len(s.Nodes[NodeCPU]), "CPU"), plural(len(s.Nodes[NodeNET]), "network port"))
+	if len(s.Hosts) > 1 {
+		fmt.Fprintf(b, ", %d hosts", len(s.Hosts))
+	}
+	b.WriteString("\n")
+	for _, cpu := range s.Nodes[NodeCPU] {
+		s.writeNode(b, cpu, nil, 1)
+	}
+}
+
+// writeNode writes a line for the node at the end of link up, then what is
+// below it.
+func (s *System) writeNode(b *bytes.Buffer, n *Node, up *Link, level int) {
+	b.WriteString(strings.Repeat("  ", level) + s.describe(n))
+	if up != nil {
+		fmt.Fprintf(b, "  [%s %s]", up.Type, gbs(up.BW))
+	}
+	for _, side := range n.Links {
+		if side.Type == LinkNVL || side.Type == LinkC2C || side.Type == LinkSYS {
+			fmt.Fprintf(b, "  %s %s -> %s", side.Type, gbs(side.BW), s.short(side.To))
+		}
+	}
+	b.WriteString("\n")
+	for i := range n.Links {
+		l := &n.Links[i]
+		down := l.Type == LinkNET && l.To.Type == NodeNET || l.Type == LinkPCI && !above(l.To, n)
+		if down {
+			s.writeNode(b, l.To, l, level+1)
+		}
+	}
+}
+
+// above reports whether a lies on n's way to its CPU.
+func above(a, n *Node) bool {
+	for n.Type != NodeCPU {
+		// The link up is the last PCI link of a node: see sortLinks.
+		up := (*Node)(nil)
+		for _, l := range slices.Backward(n.Links) {
+			if l.Type == LinkPCI {
+				up = l.To
+				break
+			}
+		}
+		if up == a {
+			return true
+		}
+		if up == nil {
+			return false
+		}
+		n = up
+	}
+	return false
+}
+
+// short names a node in a few words.
+func (s *System) short(n *Node) string {
+	switch n.Type {
+	case NodeGPU, NodeDEV:
+		return fmt.Sprintf("GPU %d%s", n.GPU.Dev, s.onHost(n))
+	case NodeCPU:
+		return fmt.Sprintf("CPU %d%s", n.CPU.NUMAID, s.onHost(n))
+	case NodeNVS:
+		return "NVSwitch"
+	case NodeNET:
+		return fmt.Sprintf("NET %d%s", n.Net.Dev, s.onHost(n))
+	default:
+		return fmt.Sprintf("%s %v%s", n.Type, BusID(n.ID), s.onHost(n))
+	}
+}
+
+func (s *System) onHost(n *Node) string {
+	if len(s.Hosts) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" of host %d", n.Host)
+}
+
+// describe names a node and says what is known of it.
+func (s *System) describe(n *Node) string {
+	name := s.short(n)
+	switch n.Type {
+	case NodeCPU:
+		return fmt.Sprintf("%s (%s)", name, n.CPU)
+	case NodeDEV:
+		var ranks []string
+		for _, l := range n.Links {
+			if l.Type == LinkLOC && l.To.Type == NodeGPU {
+				ranks = append(ranks, fmt.Sprint(l.To.GPU.Rank))
+			}
+		}
+		word := "rank"
+		if len(ranks) > 1 {
+			word = "ranks"
+		}
+		return fmt.Sprintf("%s sm_%d %v, %s %s", name, n.GPU.SM, n.GPU.BusID, word, strings.Join(ranks, " "))
+	case NodeNET:
+		if n.Net.Name != "" {
+			return fmt.Sprintf("%s %s", name, n.Net.Name)
+		}
+	}
+	return name
+}
+
+// String names a CPU's architecture, maker and generation.
+func (c *CPU) String() string {
+	switch c.Arch {
+	case ArchARM:
+		return "arm64"
+	case ArchPOWER:
+		return "ppc64"
+	case ArchOther:
+		return "unknown"
+	}
+	switch c.Vendor {
+	case VendorIntel:
+		return fmt.Sprintf("x86_64, Intel family %d model %#x", c.Family, c.Model)
+	case VendorAMD:
+		return "x86_64, AMD"
+	case VendorZhaoxin:
+		return "x86_64, Zhaoxin"
+	default:
+		return "x86_64"
+	}
+}
+
+// String returns the graph for people: its size, then each different channel
+// on a line.
+func (g *Graph) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s of %s GB/s, %s\n", g.Pattern, plural(len(g.Channels), "channel"), gbs(g.BWIntra), g.TypeIntra)
+	for lo := 0; lo < len(g.Channels); {
+		hi := lo
+		for hi+1 < len(g.Channels) && slices.Equal(g.Channels[hi+1].Ranks, g.Channels[lo].Ranks) {
+			hi++
+		}
+		if hi == lo {
+			fmt.Fprintf(&b, "  channel %d:", lo)
+		} else {
+			fmt.Fprintf(&b, "  channels %d-%d:", lo, hi)
+		}
+		for _, rank := range g.Channels[lo].Ranks {
+			fmt.Fprintf(&b, " %d", rank)
+		}
+		b.WriteString("\n")
+		lo = hi + 1
+	}
+	return b.String()
+}
+
+// gbs formats a bandwidth in GB/s.
+func gbs(bw float32) string {
+	if bw >= bwLOC {
+		return "unlimited"
+	}
+	return fmt.Sprintf("%.4g", bw)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
