@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// firstKernels is the kernel lookup of a build with ring all-reduces in LL and
+// Simple of some operators and types.
+func firstKernels(v coll.Variant) error {
+	switch {
+	case v.Func == coll.Broadcast && v.Algo != coll.Ring:
+		return result.New(result.InvalidArgument, "find kernel", "Broadcast runs as Ring only")
+	case v.Func == coll.AllReduce && v.Algo == coll.Ring && v.Proto != coll.LL128 && v.Op < coll.PreMulSum:
+		return nil
+	}
+	return result.New(result.InvalidUsage, "find kernel", "%v: %w", v, result.ErrNotBuilt)
+}
+
+// allKernels is the kernel lookup of a build with everything.
+func allKernels(coll.Variant) error { return nil }
+
+// config returns the configuration of a communicator of n ranks on a built-in
+// machine whose GPUs have 132 SMs.
+func config(t testing.TB, machine string, n int, kernel func(coll.Variant) error) *Config {
+	t.Helper()
+	s, err := topo.Builtin(machine)
+	require.NoError(t, err)
+	s, err = s.FirstGPUs(n)
+	require.NoError(t, err)
+	g, err := topo.SearchRing(s)
+	require.NoError(t, err)
+	return &Config{Ring: g, NumSMs: 132, CTAsPerSM: 1, Kernel: kernel, Limits: DefaultLimits()}
+}
+
+func model(t testing.TB, c *Config) *Model {
+	t.Helper()
+	m, err := New(c)
+	require.NoError(t, err)
+	return m
+}
