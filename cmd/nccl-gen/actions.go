@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/gen"
+)
+
+func generate(ctx context.Context, out *bufio.Writer, r *request) error {
+	start := time.Now()
+	s, err := gen.Generate(ctx, r.options)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "generated %d kernels (%d compiled) in %.1f s: PTX %d bytes, archive %d bytes\n",
+		s.Kernels, s.Compiled, time.Since(start).Seconds(), s.PTXBytes, s.ArchiveBytes)
+	return nil
+}
+
+// check prints what was checked. In CI, where clang may not be missing, an
+// incomplete check is a failure.
+func check(ctx context.Context, out *bufio.Writer, r *request) error {
+	result, err := gen.Check(ctx, r.options)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, result)
+	if !result.Compared && os.Getenv("CI") == "true" {
+		return errors.New("bytes were not compared, which CI requires: install the compiler of the manifest")
+	}
+	return nil
+}
+
+// list prints the variant space, one row a line.
+func list(out *bufio.Writer, r *request) error {
+	const format = "%6s  %-52s  %-52s  %4s  %-15s  %s\n"
+	fmt.Fprintf(out, format, "# row", "variant", "canonical", "nccl", "needs", "status")
+	rows, valid, served := 0, 0, 0
+	kernels := map[coll.Variant]bool{}
+	for i, row := range gen.Space() {
+		built := row.Reason == nil && gen.Built(row.Variant)
+		if r.options.Only != nil && !r.options.Only.Match(row.Variant) || r.built && !built {
+			continue
+		}
+		rows++
+		canonical, primary, needs, status := "-", "-", "-", "not built"
+		if row.Reason != nil {
+			status = "invalid: " + row.Reason.Text
+		} else {
+			valid++
+			canonical, needs = row.Canonical.String(), need(row.Need)
+			if row.Primary != gen.NoPrimary {
+				primary = fmt.Sprint(row.Primary)
+			}
+		}
+		if built {
+			served++
+			kernels[row.Canonical] = true
+			status = "built"
+		}
+		fmt.Fprintf(out, format, fmt.Sprint(i), row.Variant, canonical, primary, needs, status)
+	}
+	fmt.Fprintf(out, "# %d variants, %d valid, %d served by %d kernels; rows below %d and the numbers in column nccl are NCCL 2.30's\n",
+		rows, valid, served, len(kernels), gen.NumNCCLRows)
+	return nil
+}
+
+// need prints what NCCL asks for before it uses a variant.
+func need(n gen.Need) string {
+	var parts []string
+	if n.CUDA > 0 {
+		parts = append(parts, fmt.Sprintf("CUDA %d.%d", n.CUDA/1000, n.CUDA%1000/10))
+	}
+	if n.SM > 0 {
+		parts = append(parts, fmt.Sprintf("sm_%d", n.SM))
+	}
+	if parts == nil {
+		return "-"
+	}
+	return strings.Join(parts, " ")
+}
+
+// show prints a kernel's source and PTX.
+func show(ctx context.Context, out *bufio.Writer, r *request) error {
+	v, err := coll.ParseVariant(r.show)
+	if err != nil {
+		return &gen.UsageError{Err: fmt.Errorf("-show: %w%s", err, nearVariant(r.show))}
+	}
+	if reason := gen.Excluded(v); reason != nil {
+		return &gen.UsageError{Err: fmt.Errorf("%s is invalid: %s", v, reason.Text)}
+	}
+	s, err := gen.Show(ctx, r.options, v)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return &gen.UsageError{Err: fmt.Errorf("%s is valid but not built: no header implements it yet (nccl-gen -list -built lists what is)", v)}
+	}
+	if s.Unit.Variant != v {
+		fmt.Fprintf(out, "// %s is served by the kernel of %s.\n\n", v, s.Unit.Variant)
+	}
+	fmt.Fprintf(out, "%s\n// It includes %s.\n\n%s", s.Text, strings.Join(s.Files, ", "), s.PTX)
+	return nil
+}
+
+// nearVariant suggests the variant whose name is closest to s.
+func nearVariant(s string) string {
+	var names []string
+	for id := range coll.ID(coll.NumIDs) {
+		names = append(names, id.Variant().String())
+	}
+	if near := coll.Nearest(s, names); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}

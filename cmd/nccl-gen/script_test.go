@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ncclgo/ncclgo/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"nccl-gen": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs what needs no compiler.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands, Setup: layModule})
+}
+
+// TestCompileScripts runs what needs clang.
+func TestCompileScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: compiles kernels, which -short has no time for")
+	}
+	testenv.Clang(t)
+	testscript.Run(t, testscript.Params{Dir: "testdata/compile", Cmds: commands, Setup: layModule})
+}
+
+var commands = map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "append": appendFile}
+
+// exits runs a command and checks its exit status: exits 2 nccl-gen -x.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// appendFile adds a file's text to another: append FILE TEXT.
+func appendFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE TEXT")
+	}
+	file := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(file, []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o644))
+}
+
+// layModule puts a copy of what kernels are made of into $WORK/module, which the
+// scripts may change. $TESTBIN is the folder of nccl-gen alone.
+func layModule(env *testscript.Env) error {
+	env.Setenv("TESTBIN", filepath.SplitList(env.Getenv("PATH"))[0])
+	root, module := testenv.Root(), filepath.Join(env.WorkDir, "module")
+	for _, pattern := range []string{"go.mod", "templates/cuda/*.cuh", "templates/cuda/*.tmpl", "internal/abi/*.go"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(module, name)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(to, text, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
