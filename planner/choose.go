@@ -153,7 +153,7 @@ func (m *Model) size(p coll.Proto, n int64, o Options) (channels, threads int) {
 func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, error) {
 	v := c.variant(a, p)
 	if err := m.kernel(v); err != nil {
-		return shortReason(err), err
+		return shortReason(v, err), err
 	}
 	model := &m.costs[c.Func][a][p]
 	switch {
@@ -167,16 +167,17 @@ func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, er
 	return "", nil
 }
 
-// shortReason is the innermost part of a kernel lookup's error.
-func shortReason(err error) string {
+// shortReason is the innermost part of a kernel lookup's error, without the
+// name of the variant, which whoever prints it has.
+func shortReason(v coll.Variant, err error) string {
 	if errors.Is(err, result.ErrNotBuilt) {
 		return result.ErrNotBuilt.Error()
 	}
 	var e *result.Error
 	if errors.As(err, &e) && e.Err != nil {
-		return e.Err.Error()
+		err = e.Err
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), v.String()+": ")
 }
 
 // refuse returns the error of a call for which nothing that was asked for can
