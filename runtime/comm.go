@@ -1,0 +1,134 @@
+package nccl
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/runtime/internal/launch"
+)
+
+// Comm is one rank's communicator. Its methods may be called by any goroutine.
+type Comm struct {
+	rank   int
+	device device.Device
+	shared *shared
+	// serial orders the communicators of the process, for locking several.
+	serial uint64
+
+	// failure is the first failure of the rank's device or of a launch.
+	failure atomic.Pointer[Error]
+	closed  atomic.Bool
+
+	// mu is held while operations are enqueued, and never while waiting for the
+	// device.
+	mu      sync.Mutex
+	queue   *launch.Queue // guarded by mu, but for Idle and Wait
+	kernels *launch.Kernels
+	plans   map[shape]*plan // guarded by mu; of single calls
+	one     [1]call         // guarded by mu; the group of a single call
+	ops     uint64          // guarded by mu; operations enqueued
+}
+
+// Rank returns the rank of c in its communicator, from 0.
+func (c *Comm) Rank() int { return c.rank }
+
+// NumRanks returns how many ranks the communicator has.
+func (c *Comm) NumRanks() int { return len(c.shared.comms) }
+
+// Device returns the device of the rank.
+func (c *Comm) Device() device.Device { return c.device }
+
+// usable returns the error that a call of the given name is to return because of
+// the state c is in.
+func (c *Comm) usable(name string) error {
+	switch {
+	case c == nil:
+		return result.New(result.InvalidArgument, name, "communicator is nil; make one with InitAll")
+	case c.closed.Load():
+		return result.New(result.InvalidUsage, name, "the communicator is closed; make a new one with InitAll").At(c.rank)
+	case c.shared.aborted.Load():
+		return c.abortedError(name)
+	}
+	if f := c.failure.Load(); f != nil {
+		return result.New(f.Code, name, "an earlier failure; abort, close and make new communicators: %w", f).At(c.rank)
+	}
+	return nil
+}
+
+// fail keeps err as the failure of c unless it has one, and returns the one it
+// keeps.
+func (c *Comm) fail(name string, err error) *Error {
+	f := result.New(result.UnhandledCUDAError, name, "%w", err).At(c.rank)
+	if !c.failure.CompareAndSwap(nil, f) {
+		return c.failure.Load()
+	}
+	c.shared.log.Error("device failed", "subsys", "COLL", "rank", c.rank, "err", err)
+	return f
+}
+
+// AsyncError returns what went wrong on the device since the communicator was
+// made: a failed kernel is ErrUnhandledCUDA with a [*device.Fault] where the
+// device can tell what happened; an abort is ErrInvalidUsage with an
+// [*AbortedError]. It is nil while all is well, and does not wait: to wait,
+// synchronize the stream first. The first failure is kept.
+func (c *Comm) AsyncError() error {
+	const name = "AsyncError"
+	if c == nil {
+		return c.usable(name)
+	}
+	if f := c.failure.Load(); f != nil {
+		return f
+	}
+	if c.closed.Load() {
+		return nil
+	}
+	if _, err := c.idle(); err != nil {
+		return c.fail(name, err)
+	}
+	if c.shared.aborted.Load() {
+		return c.abortedError(name)
+	}
+	return nil
+}
+
+// Finalize waits until all operations enqueued on c are done, the device fails
+// or ctx ends. It does not close c, and operations enqueued meanwhile are not
+// waited for.
+func (c *Comm) Finalize(ctx context.Context) error {
+	const name = "Finalize"
+	if c == nil || c.closed.Load() {
+		return c.usable(name)
+	}
+	return c.wait(ctx, name)
+}
+
+// wait waits for what is enqueued.
+func (c *Comm) wait(ctx context.Context, name string) error {
+	c.shared.mu.RLock()
+	defer c.shared.mu.RUnlock()
+	if c.shared.memory == nil {
+		return nil
+	}
+	err := c.queue.Wait(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return result.New(result.Timeout, name, "operations are still running; a rank may be missing: Abort releases them: %w", ctx.Err()).At(c.rank)
+	default:
+		return c.fail(name, err)
+	}
+}
+
+// idle reports whether everything enqueued is done, or the device's failure.
+func (c *Comm) idle() (bool, error) {
+	c.shared.mu.RLock()
+	defer c.shared.mu.RUnlock()
+	if c.shared.memory == nil {
+		return true, nil
+	}
+	return c.queue.Idle()
+}

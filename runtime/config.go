@@ -1,0 +1,149 @@
+package nccl
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/planner"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// Config says what [InitAll] makes. Devices and System are needed; the zero
+// value of every other field is a good choice. Where an NCCL_* variable and a
+// field speak of the same thing the variable wins, as in NCCL.
+type Config struct {
+	// Devices holds the device of each rank. A device that appears several times
+	// carries several ranks. All come from one driver.
+	Devices []device.Device
+	// System is the machine. The GPU of rank i is the one with the PCI address of
+	// Devices[i], or, where the device has none, the one with its ordinal.
+	System *topo.System
+
+	// MinChannels and MaxChannels bound the channels of an operation, which is
+	// also the number of its CTAs on each GPU; equal, they fix it. 0 leaves the
+	// choice to the planner. (NCCL_MIN_CTAS, NCCL_MAX_CTAS and their older names
+	// NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS)
+	MinChannels, MaxChannels int
+	// Threads is the most threads of a CTA, a multiple of 32; 0 leaves the choice
+	// to the planner. (NCCL_NTHREADS)
+	Threads int
+	// Algos and Protos are what the planner may choose from; empty means all.
+	// (NCCL_ALGO, NCCL_PROTO)
+	Algos  []coll.Algo
+	Protos []coll.Proto
+	// BufferBytes is the size of each connection's FIFO, by protocol; 0 means the
+	// default. (NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE)
+	BufferBytes [coll.NumProtos]int
+
+	// Kernels names the variants that may be asked for; nil means all that are
+	// built. They are loaded before InitAll returns. The first communicator of
+	// the process on a device decides for later ones, because a module cannot be
+	// loaded while a collective may be in flight.
+	Kernels []coll.Variant
+
+	// Logger receives what happens, with NCCL's subsystem in attribute "subsys"
+	// (INIT, GRAPH, COLL); nil means none, or, if NCCL_DEBUG is set, text on
+	// standard error at its level.
+	Logger *slog.Logger
+	// OnLaunch, if not nil, is called for every kernel launch, in the
+	// communicator's order. It must be quick and must not call the communicator.
+	OnLaunch func(LaunchInfo)
+	// Getenv looks up a variable, like os.LookupEnv, which is the usual value. Nil
+	// means that there is no environment. It is called only by InitAll.
+	Getenv func(name string) (value string, ok bool)
+
+	// FirstStep is the step at which every connection starts. Tests set it near
+	// the values at which a protocol's flags wrap around.
+	FirstStep uint64
+}
+
+const (
+	// minThreads is the fewest threads of a CTA: two warps.
+	minThreads = 2 * abi.WarpSize
+	// A FIFO's slots are a multiple of 128 bytes: the line of LL128, and the
+	// alignment of the widest access.
+	bufferUnit     = abi.NumSteps * 128
+	minBufferBytes = bufferUnit
+	maxBufferBytes = 1 << 30
+)
+
+// complete applies the environment, fills in what has a default and refuses what
+// cannot be.
+func (cfg *Config) complete() error {
+	bad := func(field, format string, args ...any) error {
+		return result.New(result.InvalidArgument, opInit, "Config.%s: %w", field, fmt.Errorf(format, args...))
+	}
+	env := environment{getenv: cfg.Getenv}
+	if env.apply(cfg); env.err != nil {
+		return env.err
+	}
+	if len(cfg.Devices) == 0 {
+		return bad("Devices", "no devices; give the device of each rank")
+	}
+	for rank, dev := range cfg.Devices {
+		if dev == nil {
+			return bad("Devices", "the device of rank %d is nil; open it with device.Driver.Open", rank)
+		}
+	}
+	if cfg.System == nil {
+		return bad("System", "nil; load a topology file or a built-in description with topo.Load")
+	}
+	if cfg.Kernels != nil && len(cfg.Kernels) == 0 {
+		return bad("Kernels", "names no kernel; nil means all")
+	}
+	for _, f := range []struct {
+		name  string
+		value *int
+		least int
+		most  int
+		unit  int
+	}{
+		{"MinChannels", &cfg.MinChannels, 1, abi.MaxChannels, 1},
+		{"MaxChannels", &cfg.MaxChannels, 1, abi.MaxChannels, 1},
+		{"Threads", &cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize},
+		{"BufferBytes[LL]", &cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit},
+		{"BufferBytes[LL128]", &cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit},
+		{"BufferBytes[Simple]", &cfg.BufferBytes[coll.Simple], minBufferBytes, maxBufferBytes, bufferUnit},
+	} {
+		if v := *f.value; v != 0 && (v < f.least || v > f.most || v%f.unit != 0) {
+			allowed := "a number"
+			if f.unit > 1 {
+				allowed = fmt.Sprintf("a multiple of %d", f.unit)
+			}
+			return bad(f.name, "%d; 0 (the default) or %s from %d to %d is allowed", v, allowed, f.least, f.most)
+		}
+	}
+	if cfg.MinChannels > 0 && cfg.MaxChannels > 0 && cfg.MinChannels > cfg.MaxChannels {
+		return bad("MinChannels", "%d is more than MaxChannels, which is %d", cfg.MinChannels, cfg.MaxChannels)
+	}
+	for _, a := range cfg.Algos {
+		if int(a) >= coll.NumAlgos {
+			return bad("Algos", "algorithm %d is unknown; known are 0 (%v) to %d (%v)", a, coll.Algo(0), coll.NumAlgos-1, coll.Algo(coll.NumAlgos-1))
+		}
+	}
+	for _, p := range cfg.Protos {
+		if int(p) >= coll.NumProtos {
+			return bad("Protos", "protocol %d is unknown; known are 0 (%v) to %d (%v)", p, coll.Proto(0), coll.NumProtos-1, coll.Proto(coll.NumProtos-1))
+		}
+	}
+	return nil
+}
+
+// limits returns the planner's limits.
+func (cfg *Config) limits() planner.Limits {
+	l := planner.DefaultLimits()
+	l.MinChannels = cmp.Or(cfg.MinChannels, l.MinChannels)
+	l.MaxChannels = cmp.Or(cfg.MaxChannels, abi.MaxChannels)
+	l.MaxThreads = cmp.Or(cfg.Threads, abi.MaxThreads)
+	for p := range cfg.BufferBytes {
+		l.BufferBytes[p] = cmp.Or(cfg.BufferBytes[p], l.BufferBytes[p])
+	}
+	l.NumSteps = abi.NumSteps
+	l.ChunkSteps = [coll.NumProtos]int{coll.LL: 1, coll.LL128: 1, coll.Simple: abi.SimpleChunkSteps}
+	return l
+}

@@ -1,0 +1,147 @@
+package nccl
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// environment reads NCCL_* variables. The first bad value is kept in err, and
+// every read after it is skipped.
+type environment struct {
+	getenv func(string) (string, bool)
+	err    error
+}
+
+// lookup returns the value of the first of names that is set and not empty, and
+// its name.
+func (e *environment) lookup(names ...string) (name, value string, ok bool) {
+	if e.getenv == nil || e.err != nil {
+		return "", "", false
+	}
+	for _, name := range names {
+		if value, ok := e.getenv(name); ok && strings.TrimSpace(value) != "" {
+			return name, strings.TrimSpace(value), true
+		}
+	}
+	return "", "", false
+}
+
+func (e *environment) refuse(name, value, format string, args ...any) {
+	e.err = result.New(result.InvalidArgument, opInit, "%s=%s: %w", name, value, fmt.Errorf(format, args...))
+}
+
+// integer overwrites *field with the first set variable of names, which must be
+// a multiple of unit between lo and hi. As in NCCL, the number may be hexadecimal
+// or octal.
+func (e *environment) integer(field *int, lo, hi, unit int, names ...string) {
+	name, value, ok := e.lookup(names...)
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(value, 0, 64)
+	switch {
+	case err != nil:
+		e.refuse(name, value, "not a whole number")
+	case n < int64(lo) || n > int64(hi):
+		e.refuse(name, value, "allowed are %d to %d", lo, hi)
+	case n%int64(unit) != 0:
+		e.refuse(name, value, "not a multiple of %d", unit)
+	default:
+		*field = int(n)
+	}
+}
+
+// choices reads a variable of NCCL_ALGO's form: lists separated by semicolons,
+// each "a,b" or "^a,b" (all but), and, if it is for one function only, preceded
+// by that function's name and a colon. It returns the list that f is to use: the
+// last one that speaks of f.
+func choices[E ~uint8](e *environment, field *[]E, f coll.Func, parse func(string) (E, error), n int, name string) {
+	_, value, ok := e.lookup(name)
+	if !ok {
+		return
+	}
+	for list := range strings.SplitSeq(value, ";") {
+		names, of := list, f
+		if function, rest, found := strings.Cut(list, ":"); found {
+			var err error
+			if of, err = coll.ParseFunc(strings.TrimSpace(function)); err != nil {
+				e.refuse(name, value, "%w", err)
+				return
+			}
+			names = rest
+		}
+		chosen, err := parseChoices(names, parse, n)
+		if err != nil {
+			e.refuse(name, value, "%w", err)
+			return
+		}
+		if of == f {
+			*field = chosen
+		}
+	}
+}
+
+func parseChoices[E ~uint8](names string, parse func(string) (E, error), n int) ([]E, error) {
+	names, inverted := strings.CutPrefix(strings.TrimSpace(names), "^")
+	named := make([]bool, n)
+	for name := range strings.SplitSeq(names, ",") {
+		value, err := parse(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		named[value] = true
+	}
+	var chosen []E
+	for value := range E(n) {
+		if named[value] != inverted {
+			chosen = append(chosen, value)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("it leaves nothing to choose from")
+	}
+	return chosen, nil
+}
+
+// logger returns the logger that NCCL_DEBUG asks for, or one that discards.
+func (e *environment) logger() *slog.Logger {
+	name, value, ok := e.lookup("NCCL_DEBUG")
+	if !ok {
+		return slog.New(slog.DiscardHandler)
+	}
+	// NCCL's levels in its order (NCCL v2.30 src/include/nccl_common.h): each
+	// lets through what those before it do.
+	levels := map[string]slog.Level{
+		"VERSION": slog.LevelWarn, "WARN": slog.LevelWarn,
+		"INFO": slog.LevelInfo, "ABORT": slog.LevelInfo,
+		"TRACE": slog.LevelDebug,
+	}
+	level, ok := levels[strings.ToUpper(value)]
+	if !ok {
+		e.refuse(name, value, "allowed are VERSION, WARN, INFO, ABORT and TRACE")
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// apply overwrites the fields of cfg that a variable speaks of.
+func (e *environment) apply(cfg *Config) {
+	e.integer(&cfg.MinChannels, 1, abi.MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
+	e.integer(&cfg.MaxChannels, 1, abi.MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
+	e.integer(&cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize, "NCCL_NTHREADS")
+	e.integer(&cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
+	e.integer(&cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL128_BUFFSIZE")
+	e.integer(&cfg.BufferBytes[coll.Simple], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
+	choices(e, &cfg.Algos, coll.AllReduce, coll.ParseAlgo, coll.NumAlgos, "NCCL_ALGO")
+	choices(e, &cfg.Protos, coll.AllReduce, coll.ParseProto, coll.NumProtos, "NCCL_PROTO")
+	if cfg.Logger == nil {
+		cfg.Logger = e.logger()
+	}
+}

@@ -1,0 +1,108 @@
+package nccl
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+)
+
+// variables is an environment for tests.
+func variables(pairs ...string) func(string) (string, bool) {
+	vars := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		vars[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) (string, bool) {
+		value, ok := vars[name]
+		return value, ok
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		want        Config
+	}{
+		{"NCCL_MIN_CTAS", "4", Config{MinChannels: 4}},
+		{"NCCL_MIN_NCHANNELS", "5", Config{MinChannels: 5}},
+		{"NCCL_MAX_CTAS", "0x10", Config{MaxChannels: 16}},
+		{"NCCL_MAX_NRINGS", "2", Config{MaxChannels: 2}},
+		{"NCCL_MAX_CTAS", "", Config{}},
+		{"NCCL_NTHREADS", "256", Config{Threads: 256}},
+		{"NCCL_BUFFSIZE", "1048576", Config{BufferBytes: [3]int{coll.Simple: 1 << 20}}},
+		{"NCCL_LL_BUFFSIZE", " 65536 ", Config{BufferBytes: [3]int{coll.LL: 1 << 16}}},
+		{"NCCL_ALGO", "Ring", Config{Algos: []coll.Algo{coll.Ring}}},
+		{"NCCL_ALGO", "ring,TREE", Config{Algos: []coll.Algo{coll.Tree, coll.Ring}}},
+		{"NCCL_ALGO", "allgather:pat", Config{}},
+		{"NCCL_ALGO", "tree;allreduce:ring;broadcast:tree", Config{Algos: []coll.Algo{coll.Ring}}},
+		{"NCCL_PROTO", "^LL128", Config{Protos: []coll.Proto{coll.LL, coll.Simple}}},
+		{"NCCL_PROTO", "LL;allreduce:^LL,LL128", Config{Protos: []coll.Proto{coll.Simple}}},
+	} {
+		t.Run(test.name+"="+test.value, func(t *testing.T) {
+			var got Config
+			e := environment{getenv: variables(test.name, test.value)}
+			e.apply(&got)
+			require.NoError(t, e.err)
+			got.Logger = nil
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestEnvironmentRefuses(t *testing.T) {
+	for _, test := range []struct{ name, value, want string }{
+		{"NCCL_MIN_CTAS", "many", "InitAll: NCCL_MIN_CTAS=many: not a whole number"},
+		{"NCCL_MAX_CTAS", "65", "InitAll: NCCL_MAX_CTAS=65: allowed are 1 to 64"},
+		{"NCCL_NTHREADS", "100", "InitAll: NCCL_NTHREADS=100: not a multiple of 32"},
+		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 512"},
+		{"NCCL_BUFFSIZE", "4M", "InitAll: NCCL_BUFFSIZE=4M: not a whole number"},
+		{"NCCL_ALGO", "rign", `InitAll: NCCL_ALGO=rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
+		{"NCCL_ALGO", "allgather:rign", `InitAll: NCCL_ALGO=allgather:rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
+		{"NCCL_PROTO", "^LL,LL128,Simple", "InitAll: NCCL_PROTO=^LL,LL128,Simple: it leaves nothing to choose from"},
+		{"NCCL_PROTO", "allredcue:LL", `InitAll: NCCL_PROTO=allredcue:LL: unknown function "allredcue"; did you mean "AllReduce"? (allowed: Broadcast Reduce AllGather AllGatherV ReduceScatter AllReduce SendRecv)`},
+		{"NCCL_DEBUG", "LOUD", "InitAll: NCCL_DEBUG=LOUD: allowed are VERSION, WARN, INFO, ABORT and TRACE"},
+	} {
+		t.Run(test.name+"="+test.value, func(t *testing.T) {
+			e := environment{getenv: variables(test.name, test.value)}
+			e.apply(&Config{})
+			require.ErrorIs(t, e.err, ErrInvalidArgument)
+			require.EqualError(t, e.err, test.want)
+		})
+	}
+}
+
+// TestDebugLevels checks what NCCL_DEBUG lets through.
+func TestDebugLevels(t *testing.T) {
+	for value, least := range map[string]slog.Level{
+		"version": slog.LevelWarn, "WARN": slog.LevelWarn, "INFO": slog.LevelInfo, "ABORT": slog.LevelInfo, "TRACE": slog.LevelDebug,
+	} {
+		var cfg Config
+		e := environment{getenv: variables("NCCL_DEBUG", value)}
+		e.apply(&cfg)
+		require.NoError(t, e.err)
+		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn} {
+			require.Equal(t, level >= least, cfg.Logger.Enabled(t.Context(), level), "%s %v", value, level)
+		}
+	}
+	given := slog.New(slog.DiscardHandler)
+	cfg := Config{Logger: given}
+	e := environment{getenv: variables("NCCL_DEBUG", "TRACE")}
+	e.apply(&cfg)
+	require.Same(t, given, cfg.Logger, "the program's own logger decides")
+}
+
+// TestInitLogs checks that a logger hears of the communicator and its rings.
+func TestInitLogs(t *testing.T) {
+	_, cfg := fakes(t, 2)
+	var log bytes.Buffer
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	comms := mustInit(t, cfg)
+	require.Contains(t, log.String(), `msg="communicator made" subsys=INIT ranks=2`)
+	require.Contains(t, log.String(), `msg=ring subsys=GRAPH channel=0 ranks="[0 1]"`)
+	require.NoError(t, comms[0].Abort())
+	require.Contains(t, log.String(), "level=WARN msg=aborted subsys=COLL")
+}

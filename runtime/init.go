@@ -1,0 +1,239 @@
+package nccl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/generated"
+	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/planner"
+	"github.com/ncclgo/ncclgo/runtime/internal/devcomm"
+	"github.com/ncclgo/ncclgo/runtime/internal/launch"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+const opInit = "InitAll"
+
+// serials numbers the communicators of the process.
+var serials atomic.Uint64
+
+// InitAll makes the communicators of all ranks, in this process: rank i on
+// cfg.Devices[i]. It loads kernels and allocates device memory, and may wait for
+// the devices; ctx ends it early. On an error nothing is left behind.
+func InitAll(ctx context.Context, cfg Config) ([]*Comm, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	i := initializer{ctx: ctx, cfg: &cfg, shared: &shared{log: cfg.Logger, observe: cfg.OnLaunch}}
+	for _, step := range []func() error{i.place, i.load, i.model, i.allocate, i.queues} {
+		err := ctx.Err()
+		if err != nil {
+			err = result.New(result.Timeout, opInit, "%w", err)
+		} else {
+			err = step()
+		}
+		if err != nil {
+			return nil, result.Wrap(result.UnhandledCUDAError, opInit, errors.Join(err, i.shared.free()))
+		}
+	}
+	i.shared.open = len(i.shared.comms)
+	i.report()
+	return slices.Clone(i.shared.comms), nil
+}
+
+// initializer is InitAll under way, in the order of its methods.
+type initializer struct {
+	ctx    context.Context
+	cfg    *Config
+	shared *shared
+
+	kernels []*generated.Kernel // to be loaded
+}
+
+// place finds the GPU of each rank in the system, and the rings.
+func (i *initializer) place() error {
+	buses := make([]topo.BusID, len(i.cfg.Devices))
+	for rank, dev := range i.cfg.Devices {
+		bus, err := i.busOf(dev)
+		if err != nil {
+			return err.At(rank)
+		}
+		buses[rank] = bus
+	}
+	system, err := i.cfg.System.Place(buses)
+	if err != nil {
+		return result.New(result.InvalidArgument, "Config.System", "%w", err)
+	}
+	ring, err := topo.SearchRing(system)
+	if err != nil {
+		return result.New(result.InvalidArgument, "Config.System", "%w", err)
+	}
+	i.shared.system, i.shared.ring = system, ring
+	for rank, dev := range i.cfg.Devices {
+		i.shared.comms = append(i.shared.comms, &Comm{
+			rank: rank, device: dev, shared: i.shared, serial: serials.Add(1), plans: map[shape]*plan{},
+		})
+	}
+	return nil
+}
+
+// busOf returns the address of a device's GPU in the system.
+func (i *initializer) busOf(dev device.Device) (topo.BusID, *result.Error) {
+	if text := dev.Info().BusID; text != "" {
+		bus, err := topo.ParseBusID(text)
+		if err != nil {
+			return 0, result.New(result.InvalidArgument, "Config.Devices", "GPU %d: %w", dev.Ordinal(), err)
+		}
+		return bus, nil
+	}
+	for _, gpu := range i.cfg.System.Nodes[topo.NodeDEV] {
+		if gpu.GPU.Dev == dev.Ordinal() {
+			return gpu.GPU.BusID, nil
+		}
+	}
+	return 0, result.New(result.InvalidArgument, "Config.System", "%s has no GPU %d; it has %d GPUs",
+		i.cfg.System.Name, dev.Ordinal(), len(i.cfg.System.Nodes[topo.NodeDEV]))
+}
+
+// load loads the kernels that may be asked for on every device.
+func (i *initializer) load() error {
+	if i.cfg.Kernels == nil {
+		for k := range generated.Kernels() {
+			i.want(&generated.Kernels()[k])
+		}
+	}
+	for _, v := range i.cfg.Kernels {
+		k, err := generated.Lookup(v)
+		if err != nil {
+			return result.Wrap(result.InvalidArgument, "Config.Kernels", err)
+		}
+		i.want(k)
+	}
+	for _, c := range i.shared.comms {
+		var err error
+		if c.kernels, err = launch.Load(i.ctx, c.device, i.kernels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want adds a kernel that all devices can run, once.
+func (i *initializer) want(k *generated.Kernel) {
+	if !slices.Contains(i.kernels, k) && k.SM <= i.minSM() {
+		i.kernels = append(i.kernels, k)
+	}
+}
+
+// minSM returns the lowest compute capability times 10 of the devices.
+func (i *initializer) minSM() int {
+	sm := i.cfg.Devices[0].Info().SM
+	for _, dev := range i.cfg.Devices {
+		sm = min(sm, dev.Info().SM)
+	}
+	return sm
+}
+
+// model makes the planner's model from what the devices can hold.
+func (i *initializer) model() error {
+	limits := i.cfg.limits()
+	c := planner.Config{Ring: i.shared.ring, Limits: limits, Kernel: i.kernel}
+	for rank, comm := range i.shared.comms {
+		n, err := comm.kernels.Occupancy(limits.MaxThreads)
+		if err != nil {
+			return err
+		}
+		sms := comm.device.Info().NumSMs
+		if rank == 0 {
+			c.NumSMs, c.CTAsPerSM = sms, n
+		}
+		c.NumSMs, c.CTAsPerSM = min(c.NumSMs, sms), min(c.CTAsPerSM, n)
+	}
+	var err error
+	if i.shared.model, err = planner.New(&c); err != nil {
+		return err
+	}
+	i.shared.options = planner.Options{Algos: planner.Algos(i.cfg.Algos...), Protos: planner.Protos(i.cfg.Protos...)}
+	for op := range coll.RedOp(coll.NumRedOps) {
+		for t := range coll.DataType(coll.NumDataTypes) {
+			call := planner.Call{Func: coll.AllReduce, Op: op, Type: t, Count: 1}
+			_, err := i.shared.model.Choose(call, i.shared.options)
+			if errors.As(err, &i.shared.refused[op][t]) && i.notLoaded(call) {
+				i.shared.refused[op][t] = result.New(result.InvalidUsage, opInit,
+					"the kernels for %v of %v are not among Config.Kernels; name one there", op, t)
+			}
+		}
+	}
+	return nil
+}
+
+// notLoaded reports whether call would be possible if Config.Kernels named more.
+func (i *initializer) notLoaded(call planner.Call) bool {
+	v := coll.Variant{Func: call.Func, Op: call.Op, Type: call.Type}
+	for v.Algo = range coll.Algo(coll.NumAlgos) {
+		for v.Proto = range coll.Proto(coll.NumProtos) {
+			k, err := generated.Lookup(v)
+			if err == nil && i.shared.options.Algos.Has(v.Algo) && i.shared.options.Protos.Has(v.Proto) && !slices.Contains(i.kernels, k) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kernel returns nil if the kernel of v will be loaded, else why not.
+func (i *initializer) kernel(v coll.Variant) error {
+	k, err := generated.Lookup(v)
+	switch {
+	case err != nil:
+		return err
+	case k.SM > i.minSM():
+		return result.New(result.InvalidArgument, "find kernel", "%s needs sm_%d; a GPU is sm_%d", v, k.SM, i.minSM())
+	case !slices.Contains(i.kernels, k):
+		return result.New(result.InvalidUsage, "find kernel", "%s is not among Config.Kernels", v)
+	}
+	return nil
+}
+
+// allocate makes the communicator's memory on the devices.
+func (i *initializer) allocate() error {
+	s := i.shared
+	c := devcomm.Config{FirstStep: i.cfg.FirstStep}
+	for ch := range s.model.Channels() {
+		c.Rings = append(c.Rings, s.ring.Ring(ch))
+	}
+	limits := i.cfg.limits()
+	for _, k := range i.kernels {
+		p := k.Variant.Proto
+		c.BufferBytes[p] = int64(limits.BufferBytes[p])
+	}
+	var err error
+	s.memory, err = devcomm.New(i.cfg.Devices, c)
+	return err
+}
+
+// queues makes each rank ready to launch.
+func (i *initializer) queues() error {
+	for rank, c := range i.shared.comms {
+		var err error
+		c.queue, err = launch.NewQueue(c.device, device.Ptr(i.shared.memory.Comm(rank)), i.shared.model.Channels(), fmt.Sprintf("rank %d", rank))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report logs what was made.
+func (i *initializer) report() {
+	s := i.shared
+	s.log.Info("communicator made", "subsys", "INIT", "ranks", len(s.comms), "channels", s.model.Channels(), "kernels", len(i.kernels))
+	for ch := range s.ring.Channels {
+		s.log.Info("ring", "subsys", "GRAPH", "channel", ch, "ranks", s.ring.Channels[ch].Ranks)
+	}
+}

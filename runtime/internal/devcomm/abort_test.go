@@ -1,0 +1,177 @@
+package devcomm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/abi"
+)
+
+// One rank runs alone; the test plays its peers, who have come to some step and
+// stopped there. With 5 ranks an all-reduce of one loop takes 8 chunks in and 8
+// out, as many as an LL FIFO holds steps.
+const (
+	abortRanks = 5
+	abortHops  = 2 * (abortRanks - 1)
+	abortStep  = 1 << 20
+)
+
+// peersAt makes it look as if rank 0's previous rank had published all steps
+// below data, and its next rank had consumed all below head.
+func (c *cluster) peersAt(data, head uint64) (prev, next int) {
+	r := c.comms.ranks[0]
+	ring := r.table.channels[0].Ring
+	recv, send := r.table.peer(0, int(ring.Prev)).Recv, r.table.peer(0, int(ring.Next)).Send
+	fifo := make([]byte, smallSlot*abi.NumSteps)
+	for step := uint64(abortStep); step < min(data, abortStep+abi.NumSteps); step++ {
+		fillLines(fifo, step, 1)
+	}
+	require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Fifo[abi.ProtoLL]), fifo))
+	require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Tail), Append(nil, data)))
+	require.NoError(c.t, r.dev.CopyIn(device.Ptr(send.Head), Append(nil, head)))
+	return int(ring.Prev), int(ring.Next)
+}
+
+// leave runs rank 0 of an aborted communicator, alone, and returns what it reports.
+func (c *cluster) leave(r *run, o *operands) []Report {
+	c.comms.Abort()
+	c.launch(r.variant(), 0, r.threads, o.work[:1])
+	require.NoError(c.t, c.wait(), "every thread leaves")
+	reports, err := c.comms.Reports()
+	require.NoError(c.t, err)
+	return reports
+}
+
+// A communicator that is aborted leaves every wait there is, all threads of it,
+// and says which it was.
+func TestAbortAtEveryWait(t *testing.T) {
+	for _, proto := range protos {
+		count := abortRanks * smallSlot.chunk(proto) / 4
+		unit, total := uint64(1), uint64(abortHops)
+		if proto == coll.Simple {
+			unit, total = abi.SimpleSliceSteps, abortHops*abi.SimpleChunkSteps
+		}
+		r := &run{proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: count, threads: 64, channels: []int{0, 0}}
+		left := func(t *testing.T, data, head uint64) (got []Report, prev, next int) {
+			c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep, seed: data})
+			prev, next = c.peersAt(data, head)
+			return c.leave(r, c.prepare(r, 77)), prev, next
+		}
+		end := uint64(abortStep) + total
+		for step := uint64(abortStep); step < end; step++ {
+			t.Run(fmt.Sprintf("%v no data from step +%d", proto, step-abortStep), func(t *testing.T) {
+				got, prev, _ := left(t, step, end)
+				require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: step / unit * unit, Op: 77}}, got)
+			})
+			t.Run(fmt.Sprintf("%v no credit for step +%d", proto, step-abortStep), func(t *testing.T) {
+				got, _, next := left(t, end, step-abi.NumSteps)
+				require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Credit, Peer: next, Step: step / unit * unit, Op: 77}}, got)
+			})
+		}
+		t.Run(fmt.Sprintf("%v nothing to wait for", proto), func(t *testing.T) {
+			got, _, _ := left(t, end, end)
+			require.Empty(t, got)
+		})
+	}
+}
+
+// The two words of a line of LL may arrive apart: while either is missing there is
+// no data.
+func TestAbortAtHalfALine(t *testing.T) {
+	for word := range 2 {
+		t.Run(fmt.Sprintf("word %d is missing", word), func(t *testing.T) {
+			c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep})
+			prev, _ := c.peersAt(abortStep+abortHops, abortStep+abortHops)
+			slot := device.Ptr(c.comms.ranks[0].table.peer(0, prev).Recv.Fifo[abi.ProtoLL]) + abortStep%abi.NumSteps*device.Ptr(smallSlot)
+			require.NoError(t, c.devices[0].CopyIn(slot+device.Ptr(8*word), make([]byte, 8)))
+			r := &run{
+				proto: coll.LL, op: coll.OpSum, dataType: coll.Uint32, count: abortRanks * smallSlot.chunk(coll.LL) / 4, threads: 64,
+				channels: []int{0, 0},
+			}
+			require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: abortStep, Op: 77}}, c.leave(r, c.prepare(r, 77)))
+		})
+	}
+}
+
+// stuckCluster launches an all-reduce on all ranks but one.
+func stuckCluster(t *testing.T, proto coll.Proto, missing int, grace time.Duration) *cluster {
+	c := newCluster(t, setup{ranks: 4, channels: 2, grace: grace})
+	r := &run{proto: proto, op: coll.OpSum, dataType: coll.Float32, count: 4000, threads: 96, channels: []int{0, 1}}
+	o := c.prepare(r, 9)
+	for rank := range c.devices {
+		if rank != missing {
+			c.launch(r.variant(), rank, r.threads, []abi.Work{o.work[rank]})
+		}
+	}
+	return c
+}
+
+// With real peers: a rank is missing, the others come as far as they can, then
+// the communicator is aborted.
+func TestAbortWhileOthersWait(t *testing.T) {
+	for _, proto := range protos {
+		t.Run(proto.String(), func(t *testing.T) {
+			c := stuckCluster(t, proto, 2, time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, c.streams[0].Synchronize(ctx), context.DeadlineExceeded)
+			c.comms.Abort()
+			for rank, s := range c.streams {
+				require.NoError(t, s.Synchronize(context.Background()), "rank %d", rank)
+			}
+			reports, err := c.comms.Reports()
+			require.NoError(t, err)
+			require.Len(t, reports, 3*2)
+			for _, r := range reports {
+				require.NotEqual(t, 2, r.Rank)
+				require.EqualValues(t, 9, r.Op)
+				ring := c.comms.ranks[r.Rank].table.channels[r.Channel].Ring
+				switch r.Wait {
+				case Data:
+					require.EqualValues(t, ring.Prev, r.Peer)
+				case Credit:
+					require.EqualValues(t, ring.Next, r.Peer)
+				}
+			}
+		})
+	}
+}
+
+// Without an abort the machine says at once who waits for whom.
+func TestMissingLaunchIsNamed(t *testing.T) {
+	for _, proto := range protos {
+		t.Run(proto.String(), func(t *testing.T) {
+			c := stuckCluster(t, proto, 2, 0)
+			err := c.wait()
+			var fault *device.Fault
+			require.True(t, errors.As(err, &fault), "%v", err)
+			require.Equal(t, device.Stuck, fault.Kind)
+			waits := map[string]string{}
+			for _, f := range append([]*device.Fault{fault}, fault.Others...) {
+				if f.Addr != 0 && f.Line > 0 && f.File != "" {
+					waits[f.Label] = f.AddrLabel
+				}
+			}
+			for ch, ring := range c.config.Rings {
+				for i, rank := range ring {
+					prev := ring[(i+len(ring)-1)%len(ring)]
+					if prev != 2 {
+						continue
+					}
+					what := fmt.Sprintf("rank %d ch %d LL recv from 2", rank, ch)
+					if proto == coll.Simple {
+						what = fmt.Sprintf("rank %d ch %d tail of 2", rank, ch)
+					}
+					require.Contains(t, waits[fmt.Sprintf("rank %d ch %d", rank, ch)], what, "%v", err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,331 @@
+package devcomm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/device/sim"
+	"github.com/ncclgo/ncclgo/generated"
+	"github.com/ncclgo/ncclgo/internal/abi"
+)
+
+// The protocols' places in abi are coll's.
+func TestProtoOrder(t *testing.T) {
+	require.EqualValues(t, coll.LL, abi.ProtoLL)
+	require.EqualValues(t, coll.LL128, abi.ProtoLL128)
+	require.EqualValues(t, coll.Simple, abi.ProtoSimple)
+	require.EqualValues(t, coll.NumProtos, abi.NumProtos)
+}
+
+// slot is the size of a FIFO's slot, in bytes.
+type slot int
+
+const (
+	// smallSlot makes many chunks of few elements.
+	smallSlot slot = 256
+	// largeSlot holds more than a warp, and more than a turn of the unrolled
+	// loop, takes at once.
+	largeSlot slot = 1536
+)
+
+// chunk returns the most bytes that a chunk may have.
+func (s slot) chunk(p coll.Proto) int {
+	if p == coll.LL {
+		return int(s) / abi.LLLineBytes * abi.LLDataBytes
+	}
+	return int(s) * abi.SimpleChunkSteps
+}
+
+// setup says what cluster to make.
+type setup struct {
+	ranks, channels int
+	slot            slot // 0: smallSlot
+	firstStep       uint64
+	seed            uint64
+	grace           time.Duration
+}
+
+// cluster is a PTX machine with a GPU and a stream for each rank of one
+// communicator.
+type cluster struct {
+	t       testing.TB
+	machine *sim.Machine
+	slot    slot
+	devices []device.Device
+	streams []device.Stream
+	comms   *Comms
+	config  Config
+	modules map[coll.Variant][]device.Function // by rank
+}
+
+// rings returns, for each channel, another order of the ranks.
+func rings(nranks, nchannels int) [][]int {
+	rng := rand.New(rand.NewPCG(uint64(nranks), uint64(nchannels)))
+	all := make([][]int, nchannels)
+	for ch := range all {
+		all[ch] = rng.Perm(nranks)
+	}
+	return all
+}
+
+func newCluster(t testing.TB, s setup) *cluster {
+	c := &cluster{t: t, slot: cmp.Or(s.slot, smallSlot), modules: map[coll.Variant][]device.Function{}}
+	var err error
+	c.machine, err = sim.New(sim.Config{
+		Devices: slices.Repeat([]device.Info{sim.H100()}, s.ranks), Seed: s.seed, StuckGrace: s.grace,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.machine.Close()) })
+	for r := range s.ranks {
+		dev, err := c.machine.Open(r)
+		require.NoError(t, err)
+		stream, err := dev.NewStream()
+		require.NoError(t, err)
+		c.devices = append(c.devices, dev)
+		c.streams = append(c.streams, stream)
+	}
+	c.config = Config{Rings: rings(s.ranks, s.channels), FirstStep: s.firstStep}
+	c.config.BufferBytes[abi.ProtoLL] = int64(c.slot) * abi.NumSteps
+	c.config.BufferBytes[abi.ProtoSimple] = int64(c.slot) * abi.NumSteps
+	c.comms, err = New(c.devices, c.config)
+	require.NoError(t, err)
+	return c
+}
+
+// function returns a rank's kernel of a variant.
+func (c *cluster) function(v coll.Variant, rank int) device.Function {
+	if c.modules[v] == nil {
+		kernel, err := generated.Lookup(v)
+		require.NoError(c.t, err)
+		ptx, err := kernel.PTX()
+		require.NoError(c.t, err)
+		for _, dev := range c.devices {
+			module, err := dev.LoadModule(kernel.Symbol, ptx)
+			require.NoError(c.t, err)
+			f, err := module.Function(kernel.Symbol)
+			require.NoError(c.t, err)
+			c.modules[v] = append(c.modules[v], f)
+		}
+	}
+	return c.modules[v][rank]
+}
+
+// launch queues a kernel with the given works on a rank.
+func (c *cluster) launch(v coll.Variant, rank, threads int, works []abi.Work) {
+	args := abi.KernelArgs{Comm: c.comms.Comm(rank), NumWorks: uint32(len(works))}
+	if rest := works[copy(args.Works[:], works):]; len(rest) > 0 {
+		overflow, err := c.devices[rank].Alloc(Size(rest), fmt.Sprintf("rank %d works", rank))
+		require.NoError(c.t, err)
+		require.NoError(c.t, c.devices[rank].CopyIn(overflow, Append(nil, rest)))
+		args.Overflow = abi.Ptr(overflow)
+	}
+	var labels []string
+	for ch := range c.config.Rings {
+		labels = append(labels, fmt.Sprintf("ch %d", ch))
+	}
+	require.NoError(c.t, c.streams[rank].Launch(&device.Launch{
+		Function: c.function(v, rank), Grid: len(labels), Threads: threads, Args: Append(nil, &args),
+		Label: fmt.Sprintf("rank %d", rank), CTALabels: labels,
+	}))
+}
+
+// wait waits for all ranks and returns the first failure.
+func (c *cluster) wait() error {
+	for _, s := range c.streams {
+		if err := s.Synchronize(context.Background()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is one all-reduce with everything that may vary.
+type run struct {
+	proto    coll.Proto
+	op       coll.UserOp
+	dataType coll.DataType
+	count    int
+	sendSkew int // elements that the send buffers are off a 512-byte boundary
+	recvSkew int
+	inPlace  bool
+	threads  int                      // launched
+	workers  int                      // of them; 0: all
+	chunk    int                      // bytes; 0: the most
+	channels []int                    // the first and the last
+	value    func(rank, i int) uint64 // of element i; nil: random ones
+}
+
+func (r *run) variant() coll.Variant {
+	return coll.Variant{Func: coll.AllReduce, Op: r.op.Device(r.dataType), Type: r.dataType.Unsigned(), Algo: coll.Ring, Proto: r.proto}
+}
+
+// guard is what surrounds every buffer, in bytes.
+const guard = 64
+
+// operands are the buffers of one run.
+type operands struct {
+	run    *run
+	parts  []part // by channel
+	work   []abi.Work
+	inputs [][]uint64 // by rank
+	send   []device.Ptr
+	recv   []device.Ptr
+}
+
+// part is a channel's share, in elements.
+type part struct{ first, count int }
+
+// prepare allocates and fills the buffers of a run. Its channels share the
+// elements unevenly, as a planner would not, but may.
+func (c *cluster) prepare(r *run, seed uint64) *operands {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	r.chunk = cmp.Or(r.chunk, c.slot.chunk(r.proto))
+	o := &operands{run: r}
+	w := abi.Work{
+		Op: seed, ChunkBytes: uint32(r.chunk),
+		ChannelLo: uint16(r.channels[0]), ChannelHi: uint16(r.channels[1]),
+		Threads: uint16(r.threads),
+	}
+	if r.workers != 0 {
+		w.Threads = uint16(r.workers)
+	}
+	if op := r.op.Device(r.dataType); op == coll.MinMax {
+		w.RedOpArg = r.op.MinMaxArg(r.dataType)
+	}
+	n := r.channels[1] - r.channels[0] + 1
+	if n == 1 {
+		w.CountLo = uint64(r.count)
+	} else {
+		lo := r.count / n
+		mid := 0
+		if n > 2 {
+			mid = (r.count - lo) / n
+		}
+		w.CountLo, w.CountMid, w.CountHi = uint64(lo), uint64(mid), uint64(r.count-lo-(n-2)*mid)
+	}
+	first := 0
+	for i := range n {
+		count := int(w.CountMid)
+		switch i {
+		case 0:
+			count = int(w.CountLo)
+		case n - 1:
+			count = int(w.CountHi)
+		}
+		o.parts = append(o.parts, part{first, count})
+		first += count
+	}
+	require.Equal(c.t, r.count, first)
+
+	size := r.dataType.Size()
+	for rank, dev := range c.devices {
+		input := make([]uint64, r.count)
+		for i := range input {
+			if r.value != nil {
+				input[i] = r.value(rank, i)
+			} else {
+				input[i] = random(r.dataType, rng)
+			}
+		}
+		o.inputs = append(o.inputs, input)
+		send := c.buffer(dev, r.count*size, r.sendSkew*size, fmt.Sprintf("rank %d sendbuf", rank))
+		recv := send
+		if !r.inPlace {
+			recv = c.buffer(dev, r.count*size, r.recvSkew*size, fmt.Sprintf("rank %d recvbuf", rank))
+		}
+		data := make([]byte, r.count*size)
+		for i, v := range input {
+			setElement(r.dataType, data, i, v)
+		}
+		if len(data) > 0 {
+			require.NoError(c.t, dev.CopyIn(send, data))
+		}
+		o.send, o.recv = append(o.send, send), append(o.recv, recv)
+		work := w
+		work.SendBuf, work.RecvBuf = abi.Ptr(send), abi.Ptr(recv)
+		o.work = append(o.work, work)
+	}
+	return o
+}
+
+// buffer allocates bytes between two guards, skew bytes off a boundary.
+func (c *cluster) buffer(dev device.Device, size, skew int, label string) device.Ptr {
+	p, err := dev.Alloc(int64(guard+skew+size+guard), label)
+	require.NoError(c.t, err)
+	require.NoError(c.t, dev.CopyIn(p, bytes.Repeat([]byte{0xa5}, guard+skew+size+guard)))
+	return p + device.Ptr(guard+skew)
+}
+
+// check compares every element on every rank with the reference, and the guards
+// and the inputs with what they were.
+func (c *cluster) check(o *operands) {
+	c.t.Helper()
+	r, size := o.run, o.run.dataType.Size()
+	chunk := r.chunk / size
+	want := make([]uint64, r.count)
+	for i, p := range o.parts {
+		ring := c.config.Rings[r.channels[0]+i]
+		reference(r, chunk, ring, o.inputs, p, want)
+	}
+	for rank, dev := range c.devices {
+		got := c.read(dev, o.recv[rank], r.count*size)
+		for i, w := range want {
+			g := element(r.dataType, got, i)
+			if g == w || isNaN(r.dataType, g) && isNaN(r.dataType, w) {
+				continue
+			}
+			require.Equal(c.t, w, g, "rank %d element %d of %d: want %#x, got %#x", rank, i, r.count, w, g)
+		}
+		if !r.inPlace {
+			sent := c.read(dev, o.send[rank], r.count*size)
+			for i, w := range o.inputs[rank] {
+				require.Equal(c.t, w, element(r.dataType, sent, i), "rank %d: input element %d was changed", rank, i)
+			}
+		}
+	}
+}
+
+// read returns a buffer after checking the guards around it.
+func (c *cluster) read(dev device.Device, p device.Ptr, size int) []byte {
+	c.t.Helper()
+	all := make([]byte, guard+size+guard)
+	require.NoError(c.t, dev.CopyOut(all, p-guard))
+	canary := bytes.Repeat([]byte{0xa5}, guard)
+	require.Equal(c.t, canary, all[:guard], "the guard before the buffer was written")
+	require.Equal(c.t, canary, all[guard+size:], "the guard after the buffer was written")
+	return all[guard : guard+size]
+}
+
+// reference fills in a channel's part of the result. Each loop of the part is
+// cut into a chunk for each place in the ring; chunk k is added up from place
+// k+1 on around the ring to place k.
+func reference(r *run, chunk int, ring []int, inputs [][]uint64, p part, want []uint64) {
+	n := len(ring)
+	values := make([]uint64, n)
+	unit := 16 / r.dataType.Size()
+	for done := 0; done < p.count; {
+		size := chunk
+		if rest := p.count - done; rest < n*chunk {
+			size = (rest + n - 1) / n
+			size = (size + unit - 1) / unit * unit
+		}
+		for i := done; i < min(p.count, done+n*size); i++ {
+			k := (i - done) / size
+			for j := range n {
+				values[j] = inputs[ring[(k+1+j)%n]][p.first+i]
+			}
+			want[p.first+i] = fold(r.dataType, r.op, values)
+		}
+		done += n * size
+	}
+}

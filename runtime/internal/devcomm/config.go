@@ -1,0 +1,66 @@
+package devcomm
+
+import (
+	"slices"
+
+	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// opNew is the operation that errors of New name.
+const opNew = "build communicator"
+
+// NCCL's sizes of a connection's FIFO, in bytes.
+const (
+	// DefaultSimpleBytes is NCCL_BUFFSIZE's default (DEFAULT_BUFFSIZE, NCCL
+	// v2.30 src/init.cc).
+	DefaultSimpleBytes = 4 << 20
+	// DefaultLLBytes is 8 lines a thread in each slot (NCCL_LL_LINES_PER_THREAD,
+	// NCCL v2.30 src/include/device.h).
+	DefaultLLBytes = 8 * abi.MaxThreads * abi.LLLineBytes * abi.NumSteps
+)
+
+// Config is what a communicator is built from.
+type Config struct {
+	// Rings holds, for each channel, all ranks in the order of its ring.
+	Rings [][]int
+	// BufferBytes is the size of a connection's FIFO for each protocol, a
+	// multiple of BufferUnit; 0: kernels of that protocol will not be launched.
+	BufferBytes [abi.NumProtos]int64
+	// FirstStep is the step that every connection starts at.
+	FirstStep uint64
+}
+
+// BufferUnit is what the size of a FIFO is a multiple of, in bytes: NumSteps
+// slots of whole 16-byte packs.
+const BufferUnit = abi.NumSteps * 16
+
+// maxBufferBytes keeps the size of two slots within 32 bits.
+const maxBufferBytes = 1 << 33
+
+// validate refuses what kernels could not work with.
+func (c *Config) validate(nranks int) error {
+	if nranks == 0 {
+		return result.New(result.InvalidArgument, opNew, "no ranks; give at least one device")
+	}
+	if n := len(c.Rings); n == 0 || n > abi.MaxChannels {
+		return result.New(result.InvalidArgument, opNew, "%d rings; a communicator has 1 to %d channels, a ring each",
+			n, abi.MaxChannels)
+	}
+	for ch, ring := range c.Rings {
+		sorted := slices.Sorted(slices.Values(ring))
+		for i := range max(nranks, len(sorted)) {
+			if i >= nranks || i >= len(sorted) || sorted[i] != i {
+				return result.New(result.InvalidArgument, opNew, "ring of channel %d is %v; it must hold each of the %d ranks once",
+					ch, ring, nranks)
+			}
+		}
+	}
+	for proto, bytes := range c.BufferBytes {
+		if bytes < 0 || bytes > maxBufferBytes || bytes%BufferUnit != 0 {
+			return result.New(result.InvalidArgument, opNew, "buffer of protocol %d has %d bytes; give a multiple of %d up to %d",
+				proto, bytes, BufferUnit, int64(maxBufferBytes))
+		}
+	}
+	return nil
+}

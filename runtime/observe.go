@@ -1,0 +1,46 @@
+package nccl
+
+import (
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/planner"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// LaunchInfo describes one kernel launch, for [Config.OnLaunch].
+type LaunchInfo struct {
+	Rank     int
+	Op       uint64 // number of the launch's first operation in its communicator, from 0
+	Variant  coll.Variant
+	Kernel   string // the kernel that serves the variant ("AllReduce_Sum_u32_RING_LL" for i32)
+	Channels int    // CTAs of the launch
+	Threads  int    // threads of a CTA
+	Works    int    // operations the launch performs
+	Bytes    uint64 // of all its operations together
+}
+
+// Topology returns the machine as the communicator sees it: its ranks, and no
+// other GPUs.
+func (c *Comm) Topology() *topo.System { return c.shared.system }
+
+// Graph returns the rings that the channels use, in turn.
+func (c *Comm) Graph() *topo.Graph { return c.shared.ring }
+
+// NumChannels returns how many channels the communicator has; an operation uses
+// that many or fewer.
+func (c *Comm) NumChannels() int { return c.shared.model.Channels() }
+
+// Explain returns how an all-reduce of count elements is done when it is alone,
+// and why: what else there was, and the time predicted for each.
+func (c *Comm) Explain(count uint64, t coll.DataType, op coll.UserOp) (*planner.Explanation, error) {
+	const name = "Explain"
+	if c == nil {
+		return nil, c.usable(name)
+	}
+	if err := c.checkOperands(name, count, t, op); err != nil {
+		return nil, err.At(c.rank)
+	}
+	call := planner.Call{Func: coll.AllReduce, Op: op.Device(t), Type: t, Count: int64(count)}
+	e, err := c.shared.model.Explain(call, c.shared.options)
+	return e, result.Wrap(result.InternalError, name, err)
+}
