@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/ncclgo/ncclgo/coll"
+)
+
+// Config is what a run is asked to do. The fields are nccl-tests' options where
+// those exist.
+type Config struct {
+	Threads int // -t
+	GPUs    int // -g, of each thread
+
+	MinBytes   int64 // -b
+	MaxBytes   int64 // -e
+	StepBytes  int64 // -i
+	StepFactor int64 // -f; below 2: step by StepBytes
+
+	Types []coll.DataType // -d, in nccl-tests' order
+	Ops   []coll.UserOp   // -o, in nccl-tests' order
+
+	Iters    int // -n
+	Warmup   int // -w
+	Agg      int // -m
+	Check    int // -c
+	Blocking int // -z
+	Unalign  int // -u, elements
+
+	Topology string // name of a built-in machine, or a file
+
+	Algos  []coll.Algo  // nil: the planner's choice
+	Protos []coll.Proto // one pass for each; nil: the planner's choice
+	// Channels is the number of channels of every operation; 0: the planner's
+	// choice.
+	Channels int
+
+	Seed      uint64
+	Schedules int // passes, with seeds Seed, Seed+1, ...
+
+	// SkipUnbuilt: leave out what this build has no kernel for, and say so;
+	// otherwise it is refused.
+	SkipUnbuilt bool
+	Trace       bool
+	// HangRank never launches its part of the first operation; negative: none.
+	HangRank int
+}
+
+// Ranks returns the number of ranks.
+func (c *Config) Ranks() int { return c.Threads * c.GPUs }
+
+// Refusal is a request that cannot be served as asked; nothing was run.
+type Refusal struct{ Err error }
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns the reason.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Errorf(format, args...)} }
+
+// validate refuses combinations of options that make no sense together. Each
+// single value was checked by whoever read it.
+func (c *Config) validate() error {
+	switch {
+	case c.MinBytes > c.MaxBytes:
+		return refuse("minbytes (-b) %d is above maxbytes (-e) %d; give a range that is not empty", c.MinBytes, c.MaxBytes)
+	case c.StepFactor < 2 && c.StepBytes == 0 && c.MinBytes < c.MaxBytes:
+		return refuse("stepbytes (-i) 0 never reaches maxbytes (-e) %d; give a step or a factor (-f)", c.MaxBytes)
+	case c.StepFactor > 1 && c.MinBytes == 0 && c.MaxBytes > 0:
+		return refuse("minbytes (-b) 0 times stepfactor (-f) %d never grows; start above 0 or step by bytes (-i)", c.StepFactor)
+	case c.HangRank >= c.Ranks():
+		return refuse("rank %d cannot hang: there are ranks 0 to %d", c.HangRank, c.Ranks()-1)
+	}
+	return nil
+}
+
+// sizes returns the sizes to run, in bytes.
+func (c *Config) sizes() []int64 {
+	sizes := []int64{c.MinBytes}
+	for {
+		last := sizes[len(sizes)-1]
+		next := last + c.StepBytes
+		if c.StepFactor > 1 {
+			next = last * c.StepFactor
+		}
+		// A product or sum that wraps around is beyond MaxBytes too.
+		if next > c.MaxBytes || next <= last {
+			return sizes
+		}
+		sizes = append(sizes, next)
+	}
+}

@@ -1,0 +1,29 @@
+package bench
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSizes(t *testing.T) {
+	tests := []struct {
+		name string
+		c    Config
+		want []int64
+	}{
+		{"factor", Config{MinBytes: 4, MaxBytes: 256, StepFactor: 4}, []int64{4, 16, 64, 256}},
+		{"factor stops below the end", Config{MinBytes: 3, MaxBytes: 20, StepFactor: 2}, []int64{3, 6, 12}},
+		{"bytes", Config{MinBytes: 0, MaxBytes: 10, StepBytes: 4}, []int64{0, 4, 8}},
+		{"factor 1 steps by bytes", Config{MinBytes: 1, MaxBytes: 3, StepBytes: 1, StepFactor: 1}, []int64{1, 2, 3}},
+		{"one", Config{MinBytes: 7, MaxBytes: 7, StepFactor: 2}, []int64{7}},
+		{"product beyond int64", Config{MinBytes: 1 << 62, MaxBytes: math.MaxInt64, StepFactor: 4}, []int64{1 << 62}},
+		{"sum beyond int64", Config{MinBytes: 1, MaxBytes: math.MaxInt64, StepBytes: math.MaxInt64}, []int64{1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, tt.c.sizes())
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
+)
+
+// Sink takes what a run finds, in order: Begin, then comments and rows, then
+// End. A run that fails has no End.
+type Sink interface {
+	Begin(r *report.Run, skipped []report.Skipped)
+	Comment(text string)
+	Row(r report.Row, d report.Decision)
+	// Progress says what is measured next: how many measurements are done, of
+	// how many.
+	Progress(done, total int, what string)
+	End(s report.Summary)
+}
+
+// program is what nccl-tests calls its test of AllReduce.
+const program = "all_reduce_perf"
+
+// Run does what c asks on m and tells out. Getenv looks up NCCL_* variables. The
+// error is a [*Refusal] if nothing was run; wrong results are no error: they are
+// in the summary.
+func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string, bool), out Sink) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	if n := m.System.NRanks(); c.Ranks() > n {
+		return refuse("%d ranks (-t %d times -g %d) are more than the %d GPUs of topology %s; give fewer, or another topology (--topo)",
+			c.Ranks(), c.Threads, c.GPUs, n, m.System.Name)
+	}
+	// A sending and a receiving buffer of each rank, and two to work in.
+	if buffers := int64(2*c.Ranks() + 2); m.MaxBuffers > 0 && c.MaxBytes > m.MaxBuffers/buffers {
+		return refuse("maxbytes (-e) %d is too large: here %d ranks may have buffers of up to %d bytes each",
+			c.MaxBytes, c.Ranks(), m.MaxBuffers/buffers)
+	}
+	walks, skipped, err := chooseWalks(c)
+	if err != nil {
+		return err
+	}
+	r := &run{c: c, m: m, getenv: getenv, out: out, sizes: c.sizes(), skipped: skipped}
+	for _, w := range walks {
+		r.total += len(w.cases) * len(r.sizes) * c.Schedules
+	}
+	for _, w := range walks {
+		if err := r.walk(ctx, w); err != nil {
+			return err
+		}
+	}
+	out.End(r.summary())
+	return nil
+}
+
+// errInterrupted ends a run whose context ended.
+var errInterrupted = errors.New("interrupted: the operations under way were aborted")
+
+// run is the state of one Run.
+type run struct {
+	c       *Config
+	m       *Machine
+	getenv  func(string) (string, bool)
+	out     Sink
+	sizes   []int64
+	skipped []report.Skipped
+
+	begun        bool
+	done, total  int // measured sizes, of all schedules
+	busBW        float64
+	measurements int
+	outOfBounds  int
+}
+
+// describe returns the header of the report.
+func (r *run) describe() *report.Run {
+	c := r.c
+	d := &report.Run{
+		Program: program, Threads: c.Threads, GPUs: c.GPUs, MinBytes: c.MinBytes, MaxBytes: c.MaxBytes,
+		Step: c.StepBytes, Warmup: c.Warmup, Iters: c.Iters, Agg: c.Agg, Check: c.Check,
+		Blocking: c.Blocking, Unalign: c.Unalign,
+		Notes: []string{fmt.Sprintf("ncclgo on %s; seed %d, schedules %d; %s",
+			r.m.Describe(c.Ranks()), c.Seed, c.Schedules, r.m.TimeSource)},
+	}
+	if c.StepFactor > 1 {
+		d.Step, d.ByFactor = c.StepFactor, true
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	for rank, gpu := range r.m.gpus[:c.Ranks()] {
+		d.Devices = append(d.Devices, report.Device{
+			Rank: rank, PID: os.Getpid(), Host: host, Ordinal: rank, BusID: gpu.BusID, Name: gpu.Name,
+		})
+	}
+	return d
+}
+
+func (r *run) summary() report.Summary {
+	s := report.Summary{OutOfBounds: r.outOfBounds}
+	if r.measurements > 0 {
+		s.BusBW = r.busBW / float64(r.measurements)
+	}
+	return s
+}
+
+// walk goes through the rows of w once for each schedule. Rows come out in the
+// last pass, with the mean time and all that was wrong.
+func (r *run) walk(ctx context.Context, w walk) error {
+	rows := make([]tally, len(w.cases)*len(r.sizes))
+	for schedule := range r.c.Schedules {
+		seed := r.c.Seed + uint64(schedule)
+		p, err := openPass(ctx, r.c, r.m, seed, w, r.getenv)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return errInterrupted
+		case err != nil && !r.begun:
+			return &Refusal{err}
+		case err != nil:
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		if schedule == 0 {
+			r.introduce(w, p)
+		}
+		if err := r.pass(ctx, w, p, rows, schedule == r.c.Schedules-1); err != nil {
+			p.abandon()
+			if ctx.Err() != nil {
+				return errInterrupted
+			}
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		if err := p.close(); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+// introduce begins the report, once, and says what the rows of a walk have in
+// common.
+func (r *run) introduce(w walk, p *pass) {
+	if !r.begun {
+		r.begun = true
+		r.out.Begin(r.describe(), r.skipped)
+	}
+	if len(r.c.Protos) > 1 {
+		r.out.Comment(fmt.Sprintf("protocol %s", w.protos[0]))
+	}
+	if r.c.Trace {
+		p.traceStart(r.out)
+	}
+}
+
+// pass measures every row once; last says whether the rows are complete then.
+func (r *run) pass(ctx context.Context, w walk, p *pass, rows []tally, last bool) error {
+	for _, k := range w.cases {
+		if err := r.warmup(ctx, p, k); err != nil {
+			return err
+		}
+		for _, size := range r.sizes {
+			row := &rows[0]
+			rows = rows[1:]
+			count := int(size) / k.typ.Size()
+			r.out.Progress(r.done, r.total, fmt.Sprintf("%s %s %d bytes, seed %d", k.typ.LongName(), k.op, size, p.seed))
+			for i, inPlace := range []bool{false, true} {
+				cell := cell{k.typ, k.op, count, inPlace}
+				s, err := p.measure(ctx, cell)
+				if err != nil {
+					return fmt.Errorf("%v: %w", cell, err)
+				}
+				row[i].seconds += s.seconds
+				row[i].wrong += s.wrong
+			}
+			r.done++
+			if last {
+				if err := r.finish(k, count, row, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// warmup runs the untimed iterations of one type and operator.
+func (r *run) warmup(ctx context.Context, p *pass, k typeOp) error {
+	if r.c.Warmup == 0 {
+		return nil
+	}
+	for _, size := range r.sizes {
+		cell := cell{k.typ, k.op, int(size) / k.typ.Size(), false}
+		p.place(cell)
+		for range r.c.Warmup {
+			if err := p.issue(cell, 1, r.c.HangRank); err != nil {
+				return fmt.Errorf("warm-up of %v: %w", cell, err)
+			}
+		}
+		if err := p.wait(ctx); err != nil {
+			return fmt.Errorf("warm-up of %v: %w", cell, err)
+		}
+	}
+	return nil
+}
+
+// tally adds up the samples of a row, out of place and in place.
+type tally [2]sample
+
+// finish reports a row.
+func (r *run) finish(k typeOp, count int, t *tally, p *pass) error {
+	bytes := count * k.typ.Size()
+	row := report.Row{
+		Bytes: int64(bytes), Count: int64(count), Type: k.typ.LongName(), Op: k.op.String(), Root: -1,
+		Out: r.measurement(t[0], bytes), In: r.measurement(t[1], bytes),
+	}
+	var d report.Decision
+	// An empty operation launches nothing, and neither does an only rank.
+	if launch := p.lastLaunch(); launch.Kernel != "" {
+		d = report.Decision{
+			Algo: launch.Variant.Algo.String(), Proto: launch.Variant.Proto.String(),
+			Channels: launch.Channels, Kernel: launch.Kernel,
+		}
+	}
+	if r.c.Trace {
+		if err := p.traceRow(k, count, r.out); err != nil {
+			return err
+		}
+	}
+	r.out.Row(row, d)
+	return nil
+}
+
+// measurement turns a sum of samples into columns, and counts it.
+func (r *run) measurement(s sample, size int) report.Measurement {
+	seconds := s.seconds / float64(r.c.Schedules)
+	algBW := float64(size) / 1e9 / seconds
+	m := report.Measurement{
+		Time: seconds * 1e6, AlgBW: algBW, BusBW: algBW * coll.AllReduce.BusBWFactor(r.c.Ranks()),
+		Checked: r.c.Check > 0, Wrong: s.wrong,
+	}
+	r.busBW += m.BusBW
+	r.measurements++
+	if m.Wrong > 0 {
+		r.outOfBounds++
+	}
+	return m
+}

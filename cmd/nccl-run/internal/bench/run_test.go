@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// recorder is a Sink that keeps what it is told.
+type recorder struct {
+	run       *report.Run
+	skipped   []report.Skipped
+	comments  []string
+	rows      []report.Row
+	decisions []report.Decision
+	progress  []int
+	summary   *report.Summary
+}
+
+func (r *recorder) Begin(run *report.Run, skipped []report.Skipped) {
+	r.run, r.skipped = run, skipped
+}
+func (r *recorder) Comment(text string) { r.comments = append(r.comments, text) }
+func (r *recorder) Row(row report.Row, d report.Decision) {
+	r.rows, r.decisions = append(r.rows, row), append(r.decisions, d)
+}
+func (r *recorder) Progress(done, total int, _ string) { r.progress = append(r.progress, done, total) }
+func (r *recorder) End(s report.Summary)               { r.summary = &s }
+
+// h200x2 is the PTX machine with two GPUs.
+func h200x2(t *testing.T) *Machine {
+	system, err := topo.Builtin("h200x2")
+	require.NoError(t, err)
+	m, err := PTXMachine(system)
+	require.NoError(t, err)
+	return m
+}
+
+// small is a run of a moment.
+func small() *Config {
+	return &Config{
+		Threads: 1, GPUs: 2, MinBytes: 8, MaxBytes: 40, StepBytes: 32,
+		Types: []coll.DataType{coll.Float32}, Ops: []coll.UserOp{coll.OpSum},
+		Iters: 1, Agg: 1, Check: 1, Seed: 1, Schedules: 1, HangRank: -1,
+	}
+}
+
+func noEnvironment(string) (string, bool) { return "", false }
+
+// Rows come in nccl-tests' order: types, operators, sizes; protocols outside.
+func TestRunRows(t *testing.T) {
+	c := small()
+	c.Types, c.Ops = []coll.DataType{coll.Int32, coll.Float64}, []coll.UserOp{coll.OpMax, coll.OpAvg}
+	c.Protos = []coll.Proto{coll.LL, coll.Simple}
+	c.SkipUnbuilt = true
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
+
+	var rows []string
+	for i, row := range out.rows {
+		rows = append(rows, fmt.Sprintf("%s %s %d/%d %s", row.Type, row.Op, row.Bytes, row.Count, out.decisions[i].Kernel))
+		require.Equal(t, -1, row.Root)
+		require.Zero(t, row.Out.Wrong+row.In.Wrong)
+		require.Positive(t, row.Out.Time)
+		// Over two ranks the factor is 1.
+		require.Equal(t, row.Out.AlgBW, row.Out.BusBW)
+		require.InEpsilon(t, float64(row.Bytes)/row.Out.Time/1e3, row.Out.AlgBW, 1e-9)
+	}
+	require.Equal(t, []string{
+		"int32 max 8/2 AllReduce_MinMax_u32_RING_LL",
+		"int32 max 40/10 AllReduce_MinMax_u32_RING_LL",
+		"double max 8/1 AllReduce_MinMax_f64_RING_LL",
+		"double max 40/5 AllReduce_MinMax_f64_RING_LL",
+		"int32 max 8/2 AllReduce_MinMax_u32_RING_SIMPLE",
+		"int32 max 40/10 AllReduce_MinMax_u32_RING_SIMPLE",
+		"double max 8/1 AllReduce_MinMax_f64_RING_SIMPLE",
+		"double max 40/5 AllReduce_MinMax_f64_RING_SIMPLE",
+	}, rows)
+	require.Equal(t, []string{"protocol LL", "protocol Simple"}, out.comments)
+	require.Equal(t, []report.Skipped{
+		{Type: "int32", Op: "avg", Proto: "LL", Reason: "not in this build"},
+		{Type: "double", Op: "avg", Proto: "LL", Reason: "not in this build"},
+		{Type: "int32", Op: "avg", Proto: "Simple", Reason: "not in this build"},
+		{Type: "double", Op: "avg", Proto: "Simple", Reason: "not in this build"},
+	}, out.skipped)
+	require.Len(t, out.progress, 2*len(rows))
+	require.Equal(t, []int{0, 8, 1, 8}, out.progress[:4])
+	require.Len(t, out.run.Devices, 2)
+	require.NotNil(t, out.summary)
+	require.Zero(t, out.summary.OutOfBounds)
+}
+
+// What is wrong is counted for each measurement, over all schedules, and does
+// not end the run.
+func TestRunCountsWrong(t *testing.T) {
+	m := h200x2(t)
+	open := m.open
+	m.open = func(gpus []device.Info, seed uint64) (device.Driver, error) {
+		d, err := open(gpus, seed)
+		return &lyingDriver{Driver: d}, err
+	}
+	c := small()
+	c.Schedules = 3
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, m, noEnvironment, &out))
+	require.Len(t, out.rows, 2)
+	for _, row := range out.rows {
+		// One element of the send buffer, one of the receive buffer.
+		require.Equal(t, int64(2*3), row.Out.Wrong)
+		require.Equal(t, int64(2*3), row.In.Wrong)
+	}
+	require.Equal(t, 4, out.summary.OutOfBounds)
+}
+
+// lyingDriver returns a wrong byte whenever memory of its GPU 1 is read.
+type lyingDriver struct{ device.Driver }
+
+type lyingDevice struct{ device.Device }
+
+type ownedStream struct {
+	device.Stream
+	owner device.Device
+}
+
+func (d *lyingDriver) Open(i int) (device.Device, error) {
+	dev, err := d.Driver.Open(i)
+	return &lyingDevice{dev}, err
+}
+
+func (d *lyingDevice) NewStream() (device.Stream, error) {
+	s, err := d.Device.NewStream()
+	return &ownedStream{s, d}, err
+}
+
+func (s *ownedStream) Device() device.Device { return s.owner }
+
+func (d *lyingDevice) EnablePeer(other device.Device) error {
+	return d.Device.EnablePeer(other.(*lyingDevice).Device)
+}
+
+func (d *lyingDevice) CopyOut(dst []byte, src device.Ptr) error {
+	err := d.Device.CopyOut(dst, src)
+	if d.Ordinal() == 1 && len(dst) > guardBytes {
+		dst[guardBytes] ^= 1
+	}
+	return err
+}
+
+func TestRunRefuses(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"more ranks than GPUs": {func(c *Config) { c.GPUs = 3 }, "3 ranks"},
+		"not built":            {func(c *Config) { c.Ops = []coll.UserOp{coll.OpMulSum} }, "float mulsum"},
+		"nothing built": {func(c *Config) {
+			c.Ops, c.SkipUnbuilt = []coll.UserOp{coll.OpMulSum}, true
+		}, "nothing to run: not in this build"},
+		"more memory than the host has": {func(c *Config) { c.MaxBytes = 1 << 30 }, "here 2 ranks may have buffers of up to 715827882 bytes each"},
+		"channels":                      {func(c *Config) { c.Channels = 1000 }, "1000"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := small()
+			tt.change(c)
+			var out recorder
+			err := Run(context.Background(), c, h200x2(t), noEnvironment, &out)
+			var refusal *Refusal
+			require.ErrorAs(t, err, &refusal)
+			require.ErrorContains(t, err, tt.want)
+			require.NotContains(t, err.Error(), "\n")
+			require.Nil(t, out.run)
+		})
+	}
+}
+
+// A hang ends the run with the fault, naming who waits and at what address.
+func TestRunReportsHang(t *testing.T) {
+	c := small()
+	c.HangRank = 0
+	var out recorder
+	err := Run(context.Background(), c, h200x2(t), noEnvironment, &out)
+	var fault *device.Fault
+	require.ErrorAs(t, err, &fault)
+	require.Equal(t, device.Stuck, fault.Kind)
+	require.Nil(t, out.summary)
+	require.NotEmpty(t, fault.Others)
+	for _, other := range fault.Others {
+		require.True(t, strings.HasPrefix(other.Label, "rank 1 ch "), other.Label)
+		require.Positive(t, other.Line)
+	}
+	require.NotZero(t, fault.Others[0].Addr)
+	require.Contains(t, fault.Others[0].AddrLabel, "rank 1 ch")
+}

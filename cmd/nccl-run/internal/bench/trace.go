@@ -1,0 +1,36 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// traceStart prints what was decided before the first operation: the machine as
+// the ranks see it, and the rings.
+func (p *pass) traceStart(out Sink) {
+	comments(out, "topology "+p.comms[0].Topology().String())
+	comments(out, p.comms[0].Graph().String())
+}
+
+// traceRow prints what was decided for the operation of a row, and what else
+// could have been.
+func (p *pass) traceRow(k typeOp, count int, out Sink) error {
+	why, err := p.comms[0].Explain(uint64(count), k.typ, k.op)
+	if err != nil {
+		return err
+	}
+	comments(out, why.String())
+	if launch := p.lastLaunch(); launch.Kernel != "" {
+		out.Comment(fmt.Sprintf("  kernel %s, %d CTAs of %d threads on each GPU", launch.Kernel, launch.Channels, launch.Threads))
+	} else {
+		out.Comment("  no kernel")
+	}
+	return nil
+}
+
+// comments prints text as comment lines.
+func comments(out Sink, text string) {
+	for line := range strings.Lines(text) {
+		out.Comment(strings.TrimSuffix(line, "\n"))
+	}
+}

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"errors"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/generated"
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// walk is one walk through types and operators with one choice of protocols.
+type walk struct {
+	protos []coll.Proto // what the planner may choose from; nil: anything
+	cases  []typeOp
+	// variants are the kernels that the cases may ask for.
+	variants []coll.Variant
+}
+
+// typeOp is a type and an operator.
+type typeOp struct {
+	typ coll.DataType
+	op  coll.UserOp
+}
+
+// chooseWalks returns what is to run, and what this build cannot.
+func chooseWalks(c *Config) (walks []walk, skipped []report.Skipped, err error) {
+	choices := [][]coll.Proto{nil}
+	if len(c.Protos) > 0 {
+		choices = nil
+		for _, p := range c.Protos {
+			choices = append(choices, []coll.Proto{p})
+		}
+	}
+	for _, protos := range choices {
+		w := walk{protos: protos}
+		name := ""
+		if len(c.Protos) > 1 {
+			name = protos[0].String()
+		}
+		for _, t := range c.Types {
+			for _, o := range c.Ops {
+				k := typeOp{t, o}
+				variants, err := builtVariants(k, c.Algos, protos)
+				if err == nil && c.Check > 0 {
+					err = check.Supports(o)
+				}
+				switch {
+				case err == nil:
+					w.cases = append(w.cases, k)
+					if c.Trace {
+						// To say why not, the planner must know the others.
+						variants, _ = builtVariants(k, nil, nil)
+					}
+					w.variants = append(w.variants, variants...)
+				case !c.SkipUnbuilt:
+					return nil, nil, refuse("%s %s: %w", t.LongName(), o, err)
+				default:
+					skipped = append(skipped, report.Skipped{
+						Type: t.LongName(), Op: o.String(), Proto: name, Reason: reason(err),
+					})
+				}
+			}
+		}
+		if len(w.cases) > 0 {
+			walks = append(walks, w)
+		}
+	}
+	if len(walks) == 0 {
+		return nil, nil, refuse("nothing to run: %s", skipped[0].Reason)
+	}
+	return walks, skipped, nil
+}
+
+// reason is why a case is left out, without its name.
+func reason(err error) string {
+	if errors.Is(err, result.ErrNotBuilt) {
+		return result.ErrNotBuilt.Error()
+	}
+	return err.Error()
+}
+
+// builtVariants returns the kernels that can serve k with the given choices, nil
+// for any. If there is none the error is why: not built, rather than a rule that
+// excludes some algorithm or protocol.
+func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Variant, error) {
+	if algos == nil {
+		algos = every[coll.Algo](coll.NumAlgos)
+	}
+	if protos == nil {
+		protos = every[coll.Proto](coll.NumProtos)
+	}
+	var (
+		built []coll.Variant
+		why   error
+	)
+	for _, a := range algos {
+		for _, p := range protos {
+			v := coll.Variant{Func: coll.AllReduce, Op: k.op.Device(k.typ), Type: k.typ, Algo: a, Proto: p}
+			_, err := generated.Lookup(v)
+			switch {
+			case err == nil:
+				built = append(built, v)
+			case why == nil || errors.Is(err, result.ErrNotBuilt) && !errors.Is(why, result.ErrNotBuilt):
+				why = err
+			}
+		}
+	}
+	if built == nil {
+		return nil, why
+	}
+	return built, nil
+}
+
+func every[E ~uint8](n int) []E {
+	all := make([]E, n)
+	for i := range all {
+		all[i] = E(i)
+	}
+	return all
+}

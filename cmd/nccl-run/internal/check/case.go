@@ -1,0 +1,119 @@
+package check
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/ncclgo/ncclgo/coll"
+)
+
+// Case is one reduction to check: every rank contributes Count elements.
+type Case struct {
+	Type     coll.DataType
+	Op       coll.UserOp
+	NumRanks int
+	Count    int // elements
+	Seed     uint64
+}
+
+// Supports returns nil if the reference covers op.
+func Supports(op coll.UserOp) error {
+	switch op {
+	case coll.OpSum, coll.OpProd, coll.OpMax, coll.OpMin:
+		return nil
+	}
+	return fmt.Errorf("the data check has no reference for op %s", op)
+}
+
+// Bytes returns the size of one rank's input, and of its output.
+func (c Case) Bytes() int { return c.Count * c.Type.Size() }
+
+// Input writes the elements that rank contributes to dst, which has Bytes
+// bytes.
+func (c Case) Input(rank int, dst []byte) {
+	arith := c.arithmetic()
+	c.fill(dst, func(i int) uint64 { return arith.element(rank, i) })
+}
+
+// Expected writes the reduction of all ranks' inputs to dst, which has Bytes
+// bytes.
+func (c Case) Expected(dst []byte) {
+	arith := c.arithmetic()
+	c.fill(dst, arith.reduced)
+}
+
+// fill writes Count elements, little-endian as GPUs are.
+func (c Case) fill(dst []byte, element func(i int) uint64) {
+	switch c.Type.Size() {
+	case 1:
+		for i := range c.Count {
+			dst[i] = byte(element(i))
+		}
+	case 2:
+		for i := range c.Count {
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(element(i)))
+		}
+	case 4:
+		for i := range c.Count {
+			binary.LittleEndian.PutUint32(dst[4*i:], uint32(element(i)))
+		}
+	case 8:
+		for i := range c.Count {
+			binary.LittleEndian.PutUint64(dst[8*i:], element(i))
+		}
+	}
+}
+
+// arithmetic is how elements of a case are made and combined; both return the
+// bits of an element.
+type arithmetic interface {
+	element(rank, i int) uint64
+	reduced(i int) uint64
+}
+
+func (c Case) arithmetic() arithmetic {
+	f, isFloat := formats[c.Type]
+	switch {
+	case !isFloat:
+		return integers{c}
+	case c.Op == coll.OpSum:
+		return newExactSums(c, f)
+	case c.Op == coll.OpProd:
+		return exactProducts{c, f}
+	default:
+		return extremes{c, f}
+	}
+}
+
+// random returns 64 bits that depend on the case's seed, the rank and the
+// index, and look unrelated for neighbours (the finalizer of SplitMix64,
+// Steele, Lea and Flood 2014).
+func (c Case) random(rank, i int) uint64 {
+	x := c.Seed + uint64(rank)*0x9e3779b97f4a7c15 + uint64(i)*0xd1342543de82ef95
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// everyRank is the rank to give random for bits that all ranks share.
+const everyRank = -1
+
+// Wrong returns how many elements of got differ from want, and the index of
+// the first, or -1.
+func (c Case) Wrong(got, want []byte) (count, first int) {
+	if bytes.Equal(got, want) {
+		return 0, -1
+	}
+	first = -1
+	size := c.Type.Size()
+	for i := range c.Count {
+		if !bytes.Equal(got[i*size:(i+1)*size], want[i*size:(i+1)*size]) {
+			if first < 0 {
+				first = i
+			}
+			count++
+		}
+	}
+	return count, first
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+const rootHelp = `nccl-run runs collectives on GPUs or on the PTX machine, checks every element of
+the result, and prints what nccl-tests prints.
+
+Usage:
+  nccl-run all-reduce [flags]
+
+nccl-run all-reduce -h lists the flags.
+`
+
+const collectiveIntro = `nccl-run all-reduce runs AllReduce on real GPUs or on the PTX machine, checks
+every element of the result, and prints what nccl-tests' all_reduce_perf prints.
+Flags, sizes, types and operators are nccl-tests', with some more.
+
+Usage:
+  nccl-run all-reduce [flags]
+`
+
+const collectiveNotes = `
+Defaults on the PTX machine: -g 8 (fewer if the topology has fewer GPUs) -b 1K
+-e 1M -f 4 -n 1 -w 0. Times are then those of the host that simulates, and say
+nothing about a GPU.
+
+Exit status: 0 all results are right; 1 wrong results, or a run that failed;
+2 the request was refused and nothing ran.
+`
+
+// helpWidth is the width of the help text, in characters.
+const helpWidth = 96
+
+// collectiveHelp returns the text of -h, which the README repeats.
+func collectiveHelp(f *flagSet) string {
+	var b strings.Builder
+	b.WriteString(collectiveIntro)
+	for _, s := range f.sections {
+		b.WriteString("\n" + s.title + ":\n")
+		b.WriteString(s.flags.FlagUsagesWrapped(helpWidth))
+	}
+	b.WriteString("\nFlags of nccl-tests that are not in this build; the value that asks for nothing is accepted:\n ")
+	f.lacking.VisitAll(func(flag *pflag.Flag) { b.WriteString(" -" + flag.Shorthand) })
+	b.WriteString("\n" + collectiveNotes)
+	return b.String()
+}

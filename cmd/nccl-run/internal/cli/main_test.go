@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/golden"
+)
+
+// command runs a command line and returns what it left.
+func command(args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = Main(context.Background(), &Process{Args: args, Stdout: &out, Stderr: &err})
+	return status, out.String(), err.String()
+}
+
+func TestHelp(t *testing.T) {
+	for name, args := range map[string][]string{
+		"help.txt":            {"-h"},
+		"help_all_reduce.txt": {"all-reduce", "-h"},
+	} {
+		status, stdout, stderr := command(args...)
+		require.Equal(t, StatusRight, status)
+		require.Empty(t, stderr)
+		golden.Check(t, "nccl-run/"+name, []byte(stdout))
+		for line := range strings.Lines(stdout) {
+			require.LessOrEqual(t, len(line), 100, line)
+		}
+	}
+}
+
+func TestHelpWithoutArguments(t *testing.T) {
+	status, stdout, _ := command()
+	require.Equal(t, StatusRight, status)
+	require.Equal(t, rootHelp, stdout)
+}
+
+// Every request that cannot be served is refused with one line on standard
+// error and status 2, before anything runs.
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		return path
+	}
+	tests := []struct {
+		args string // after all-reduce, unless it begins with a bar
+		want string
+	}{
+		{"| all-gather", "AllGather: not in this build"},
+		{"| broadcast_perf", "Broadcast: not in this build"},
+		{"| all-redoce", `unknown collective "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce)`},
+		{"| -g 2", "name the collective first"},
+		{"extra", `"extra": all-reduce takes flags only`},
+
+		{"--ngpu 2", "unknown flag --ngpu; did you mean --ngpus? (allowed: --nthreads --ngpus"},
+		{"-q", "unknown flag -q (allowed: -t -g"},
+		{"-g", "-g (--ngpus): needs a value"},
+		{"-g two", `-g (--ngpus): "two" is not a whole number`},
+		{"-g 0", "-g (--ngpus): 0 is out of range; the smallest is 1"},
+		{"-g -1", "-1 is out of range"},
+		{"-g 99999999999999999999", "out of range"},
+		{"-t 0", "-t (--nthreads): 0 is out of range"},
+		{"-g 9", "9 ranks (-t 1 times -g 9) are more than the 8 GPUs of topology dgx-h100"},
+		{"-t 3 -g 3", "9 ranks (-t 3 times -g 3)"},
+		{"-n 0", "-n (--iters): 0 is out of range"},
+		{"-z 4", "-z (--blocking): 4 is out of range; allowed are 0 to 3"},
+
+		{"-b 1Q", `-b (--minbytes): "1Q" is not a size`},
+		{"-b -1", "is not a size"},
+		{"-e 1e3", "is not a size"},
+		{"-e 9999999999999999999G", "is too large"},
+		{"-b 1M -e 1K", "minbytes (-b) 1048576 is above maxbytes (-e) 1024"},
+		{"-b 20G", "maxbytes (-e) 21474836480 is too large: here 8 ranks may have buffers of up to"},
+		{"-b 4 -e 8 -i 0", "stepbytes (-i) 0 never reaches maxbytes"},
+		{"-b 0 -e 8 -f 2", "minbytes (-b) 0 times stepfactor (-f) 2 never grows"},
+
+		{"-d flaot", `-d (--datatype): unknown type "flaot"; did you mean "float"? (allowed: int8 uint8`},
+		{"-o som", `-o (--op): unknown op "som"; did you mean "sum"? (allowed: sum prod max min avg mulsum all)`},
+		{"-o avg", "float avg: "},
+		{"--proto LL12", `--proto: unknown protocol "LL12"; did you mean "LL128"? (allowed: LL LL128 Simple all auto)`},
+		{"--algo Rinf", `--algo: unknown algorithm "Rinf"; did you mean "Ring"?`},
+		{"--algo Tree", "float sum: find kernel: AllReduce_Sum_f32_TREE_LL: valid, but this build has no kernel"},
+		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
+		{"--device cuda", "--device cuda: not in this build"},
+		{"--seed -1", `--seed: "-1" is not a whole number`},
+		{"--schedules 0", "--schedules: 0 is out of range"},
+		{"--plant-hang 8", "rank 8 cannot hang: there are ranks 0 to 7"},
+
+		{"--topo dgx-h10", `--topo dgx-h10: unknown topology "dgx-h10"; did you mean "dgx-h100"?`},
+		{"--topo " + filepath.Join(dir, "none.xml"), "none.xml"},
+		{"--topo " + file("text.xml", "not xml\n"), "text.xml:1:1: "},
+		{"--topo " + file("cut.xml", "<system version=\"1\">\n  <cpu numaid=\"0\""), "cut.xml:2:"},
+		{"--topo " + file("empty.xml", `<system version="1"/>`), "empty.xml"},
+		{"--topo " + file("old.xml", gpuXML("61")), "rank 0: sm_61 is older than sm_70, the oldest GPU that the PTX machine simulates"},
+
+		{"-G 1", "-G (--cudagraph): CUDA graphs: not in this build; only the default, 0, is accepted"},
+		{"--local_register 2", "-R (--local_register): buffer registration: not in this build"},
+		{"-x 1", "-x (--cta_policy): a CTA policy: not in this build; leave the flag out"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			args := append([]string{"all-reduce"}, strings.Fields(tt.args)...)
+			if rest, ok := strings.CutPrefix(tt.args, "| "); ok {
+				args = strings.Fields(rest)
+			}
+			status, stdout, stderr := command(args...)
+			require.Equal(t, StatusRefused, status, stderr)
+			require.Empty(t, stdout)
+			require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+			require.True(t, strings.HasPrefix(stderr, "nccl-run: "), stderr)
+			require.Contains(t, stderr, tt.want)
+		})
+	}
+}
+
+// gpuXML is a topology with one GPU of the given compute capability.
+func gpuXML(sm string) string {
+	return `<system version="1">
+  <cpu host_hash="0x1" numaid="0" affinity="ff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+    <pci busid="0000:1b:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16">
+      <gpu dev="0" sm="` + sm + `" rank="0" gdr="1"/>
+    </pci>
+  </cpu>
+</system>
+`
+}
+
+// cancelAtTable is standard output that ends the run's context a moment after
+// the table's header.
+type cancelAtTable struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (c *cancelAtTable) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("(elements)")) {
+		time.AfterFunc(20*time.Millisecond, c.cancel)
+	}
+	return c.Buffer.Write(p)
+}
+
+// Ctrl-C ends a run at once, aborting what is under way.
+func TestInterrupt(t *testing.T) {
+	for _, blocking := range []string{"0", "2"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		out := &cancelAtTable{cancel: cancel}
+		var err bytes.Buffer
+		status := Main(ctx, &Process{
+			Args:   []string{"all-reduce", "-g", "2", "-b", "4K", "-e", "4K", "-n", "1000000", "-z", blocking},
+			Stdout: out, Stderr: &err,
+		})
+		cancel()
+		require.Equal(t, StatusFailed, status)
+		require.Contains(t, err.String(), "nccl-run: interrupted")
+		require.Contains(t, out.String(), "# error: interrupted")
+		require.NotContains(t, out.String(), "Out of bounds")
+	}
+}
+
+// Nothing begins when the context has ended before.
+func TestInterruptedBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, err bytes.Buffer
+	require.Equal(t, StatusFailed, Main(ctx, &Process{Args: []string{"all-reduce", "-g", "2"}, Stdout: &out, Stderr: &err}))
+	require.Empty(t, out.String())
+	require.Contains(t, err.String(), "nccl-run: interrupted")
+}
+
+func TestSize(t *testing.T) {
+	tests := map[string]int64{
+		"0": 0, "4": 4, "1K": 1 << 10, "2k": 2 << 10, "1.5M": 3 << 19, ".5G": 1 << 29, "3 K": 3 << 10,
+		"64KB": 64 << 10, "1MiB": 1 << 20, "1.9": 1, "8g": 8 << 30,
+	}
+	for text, want := range tests {
+		var got int64
+		require.NoError(t, size(&got).Set(text), text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "K", "1T", "0x10", "1e3", "-4", "1.2.3", "4 4", "NaN", "Inf"} {
+		var got int64
+		require.Error(t, size(&got).Set(text), text)
+	}
+}
+
+func FuzzSize(f *testing.F) {
+	for _, seed := range []string{"1K", "1.5 MB", "999999999G", ".", "9e9"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var n int64
+		if size(&n).Set(text) == nil {
+			require.GreaterOrEqual(t, n, int64(0))
+			require.LessOrEqual(t, n, int64(maxSize))
+		}
+	})
+}
+
+// parse reads flags and fills in what the PTX machine's defaults are for a
+// topology of 8 GPUs.
+func parse(t *testing.T, topoGPUs int, args ...string) *options {
+	t.Helper()
+	f := newFlags()
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.addTo(set)
+	require.NoError(t, set.Parse(joinJSON(args)))
+	simDefaults.apply(f.o, set, topoGPUs)
+	return f.o
+}
+
+func TestDefaults(t *testing.T) {
+	o := parse(t, 8)
+	require.Equal(t, 8, o.Ranks())
+	require.Equal(t, []int64{1 << 10, 1 << 20, 4, 1, 0, 1, 1}, []int64{
+		o.MinBytes, o.MaxBytes, o.StepFactor, int64(o.Iters), int64(o.Warmup), int64(o.Check), int64(o.Agg),
+	})
+	require.Equal(t, []coll.DataType{coll.Float32}, o.Types)
+	require.Equal(t, []coll.UserOp{coll.OpSum}, o.Ops)
+	require.Nil(t, o.Protos)
+
+	require.Equal(t, 2, parse(t, 2).GPUs)
+	require.Equal(t, 4, parse(t, 8, "-t", "2").GPUs)
+	require.Equal(t, 1, parse(t, 2, "-t", "3").GPUs)
+
+	o = parse(t, 8, "-b", "4M")
+	require.Equal(t, o.MinBytes, o.MaxBytes)
+	o = parse(t, 8, "-e", "100")
+	require.Equal(t, int64(100), o.MinBytes)
+	o = parse(t, 8, "-i", "1K")
+	require.Equal(t, []int64{1, 1024}, []int64{o.StepFactor, o.StepBytes})
+}
+
+// The flags, long and short, are nccl-tests'.
+func TestFlags(t *testing.T) {
+	short := parse(t, 8, "-t", "2", "-g3", "-b", "4", "-e", "8K", "-i", "16", "-f", "1", "-n", "5", "-w", "6", "-m", "7",
+		"-c", "0", "-d", "half", "-o", "max", "-z", "2", "-u", "3", "-J", "out.json", "-G", "0", "-R0", "-a", "1")
+	long := parse(t, 8, "--nthreads", "2", "--ngpus=3", "--minbytes", "4", "--maxbytes", "8K", "--stepbytes", "16",
+		"--stepfactor", "1", "--iters", "5", "--warmup_iters", "6", "--agg_iters", "7", "--check", "0", "--datatype", "half",
+		"--op", "max", "--blocking", "2", "--unalign", "3", "--json", "out.json", "--cudagraph", "0", "--average", "1")
+	require.Equal(t, short, long)
+	require.Equal(t, []coll.DataType{coll.Float16}, short.Types)
+	require.Equal(t, []coll.UserOp{coll.OpMax}, short.Ops)
+	require.Equal(t, 6, short.Ranks())
+
+	every := parse(t, 8, "-d", "all", "-o", "ALL", "--proto", "all")
+	require.Len(t, every.Types, coll.NumDataTypes)
+	require.Len(t, every.Ops, coll.NumUserOps)
+	require.Equal(t, []coll.Proto{coll.LL, coll.LL128, coll.Simple}, every.Protos)
+
+	require.Equal(t, "-", parse(t, 8, "--json").json)
+	require.Equal(t, "-", parse(t, 8, "--json", "-g", "2").json)
+	require.Equal(t, "-", parse(t, 8, "--json", "-").json)
+	require.Equal(t, "f", parse(t, 8, "--json=f").json)
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	p := &progress{w: &out, now: func() time.Time { return now }, start: now}
+	p.show(0, 9, "first")
+	p.clear()
+	require.Empty(t, out.String(), "a short run shows nothing")
+
+	now = now.Add(progressAfter)
+	p.show(1, 9, "second")
+	p.show(2, 9, "too soon")
+	require.Equal(t, "\r1 of 9: second\x1b[K", out.String())
+	p.clear()
+	p.clear()
+	require.Equal(t, "\r1 of 9: second\x1b[K\r\x1b[K", out.String())
+
+	quiet := newProgress(&out)
+	quiet.start = time.Unix(0, 0)
+	before := out.Len()
+	quiet.show(1, 9, "not a terminal")
+	require.Equal(t, before, out.Len())
+}

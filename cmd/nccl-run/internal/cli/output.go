@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+)
+
+// output sends what a run finds to where the command line says: the table, the
+// JSON document, the progress line. It implements bench.Sink.
+type output struct {
+	p        *Process
+	o        *options
+	m        *bench.Machine
+	start    time.Time
+	progress *progress
+
+	table    *report.Table    // nil if standard output carries the document
+	document *report.Document // nil until the run begins, or if nobody asked
+	run      *report.Run
+	wrong    int
+}
+
+func newOutput(p *Process, o *options, m *bench.Machine) *output {
+	out := &output{p: p, o: o, m: m, start: time.Now(), progress: newProgress(p.Stderr)}
+	if o.json != "-" {
+		out.table = report.NewTable(p.Stdout)
+	}
+	return out
+}
+
+// Begin implements bench.Sink.
+func (out *output) Begin(r *report.Run, skipped []report.Skipped) {
+	out.run = r
+	ranks := len(r.Devices)
+	fmt.Fprintf(out.p.Stderr, "nccl-run: device %s: %s: %s\n", out.m.Device, out.m.Why, out.m.Describe(ranks))
+	if out.o.json != "" {
+		out.document = report.NewDocument(r, append([]string{"nccl-run"}, out.p.Args...),
+			ncclVariables(out.p.Environ), out.start, &report.Extension{
+				Device: out.m.Device, DeviceNote: out.m.Describe(ranks) + "; " + out.m.Why,
+				Topology: out.o.Topology, Seed: out.o.Seed, Schedules: out.o.Schedules,
+				TimeSource: out.m.TimeSource, Skipped: skipped,
+			})
+	}
+	if out.table != nil {
+		out.table.Header(r)
+	}
+	if len(skipped) > 0 {
+		text := report.SkippedText(skipped)
+		fmt.Fprintf(out.p.Stderr, "nccl-run: %s\n", text)
+		out.Comment(text)
+	}
+}
+
+// ncclVariables returns the variables that the library reads. The rest of the
+// environment is nobody's business.
+func ncclVariables(environ []string) []string {
+	var variables []string
+	for _, v := range environ {
+		if strings.HasPrefix(v, "NCCL_") {
+			variables = append(variables, v)
+		}
+	}
+	return variables
+}
+
+// Comment implements bench.Sink.
+func (out *output) Comment(text string) {
+	out.progress.clear()
+	if out.table != nil {
+		out.table.Comment(text)
+	} else if out.o.Trace {
+		fmt.Fprintf(out.p.Stderr, "# %s\n", text)
+	}
+}
+
+// Row implements bench.Sink.
+func (out *output) Row(r report.Row, d report.Decision) {
+	out.progress.clear()
+	if out.table != nil {
+		out.table.Row(r)
+	}
+	if out.document != nil {
+		out.document.Add(r, &d)
+	}
+}
+
+// Progress implements bench.Sink.
+func (out *output) Progress(done, total int, what string) { out.progress.show(done, total, what) }
+
+// End implements bench.Sink.
+func (out *output) End(s report.Summary) {
+	out.progress.clear()
+	out.wrong = s.OutOfBounds
+	if out.table != nil {
+		out.table.Footer(out.run, s)
+	}
+	if out.document != nil {
+		out.document.Finish(s, time.Now())
+	}
+}
+
+// close finishes what is written. failure is why the run ended early, or nil.
+func (out *output) close(failure error) error {
+	out.progress.clear()
+	if out.run == nil {
+		return nil
+	}
+	var ended string
+	if failure != nil {
+		// A fault lists everyone concerned on lines of their own.
+		ended = strings.ReplaceAll(failure.Error(), "\n  ", "; ")
+	}
+	if out.table != nil {
+		if ended != "" {
+			out.table.Comment("error: " + ended)
+		}
+		if err := out.table.Close(); err != nil {
+			return fmt.Errorf("standard output: %w", err)
+		}
+	}
+	if out.document == nil {
+		return nil
+	}
+	if ended != "" {
+		out.document.Finish(report.Summary{Err: ended}, time.Now())
+	}
+	if out.o.json == "-" {
+		return out.document.Write(out.p.Stdout)
+	}
+	return writeFile(out.o.json, out.document.Write)
+}
+
+// writeFile replaces a file by what write writes.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		_ = f.Close() // the first error says more
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress shows how far a long run is, on one line of a terminal that it
+// rewrites. It shows nothing on anything else.
+type progress struct {
+	w     io.Writer // nil: show nothing
+	now   func() time.Time
+	start time.Time
+	last  time.Time // when the line was last written
+	shown bool      // the line is on the screen
+}
+
+const (
+	progressAfter = time.Second            // a run that is shorter shows nothing
+	progressEvery = 200 * time.Millisecond // between updates
+)
+
+// newProgress returns a progress on w if that is a terminal.
+func newProgress(w io.Writer) *progress {
+	p := &progress{now: time.Now, start: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.w = w
+	}
+	return p
+}
+
+// show says what is done now.
+func (p *progress) show(done, total int, what string) {
+	now := p.now()
+	if p.w == nil || now.Sub(p.start) < progressAfter || now.Sub(p.last) < progressEvery {
+		return
+	}
+	p.last, p.shown = now, true
+	// Return, text, erase to the end of the line.
+	fmt.Fprintf(p.w, "\r%d of %d: %s\x1b[K", done, total, what)
+}
+
+// clear takes the line away before something else is printed.
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
