@@ -1,0 +1,53 @@
+// Package sim is the PTX machine: a device.Driver whose GPUs are simulated. It
+// executes decoded PTX (package device/ptx) over real divergence, barriers and
+// memory, says exactly where a kernel goes wrong, and runs every interleaving
+// from a seed.
+//
+// It knows no collective: ranks and channels are text labels that callers
+// attach to allocations and launches. It is no performance model: its time
+// advances by one nanosecond for each warp instruction, whatever the
+// instruction.
+//
+// Read in this order: [New] and [Config]; machine.go (what there is) and
+// drive.go (when it runs); sched.go, warp.go and split.go (who runs next);
+// lower.go (PTX instruction to executable op); memory.go and exec_mem.go
+// (addresses); barrier.go and warpsync.go; stuck.go.
+//
+// # Execution
+//
+// Each instruction of a kernel becomes one op when its module is loaded: a
+// function with its registers resolved, run for a mask of lanes. A register is
+// a row of 32 lanes; registers that are never live together share one
+// (regalloc.go). A warp is a set of splits, each with a program counter and
+// a mask; a warp that has not diverged has one. The scheduler picks a warp with
+// the machine's seeded generator, lets it run 1 to Config.Quantum instructions,
+// and picks again, over all kernels of all GPUs.
+//
+// Results are those of the PTX ISA, bit for bit; where it leaves one open they
+// are an H200's (testdata/h200.txt), approximations excepted, which are
+// correctly rounded.
+//
+// # Memory
+//
+// Memory is sequentially consistent here: an instruction's accesses happen at
+// once, in lane order. Ops get their loads, stores, atomics and fences from a
+// memoryModel (memory.go), chosen when a module is lowered, so another model
+// can stand behind the same decoded instructions at no cost to this one.
+//
+// # Time and progress
+//
+// The machine runs only while a host call waits or asks: Stream.Synchronize,
+// Event.Synchronize and the Query methods. A program with one goroutine is
+// therefore wholly deterministic from the seed. When every warp sleeps, time
+// jumps. When no warp can progress the machine says who waits for what
+// (stuck.go states the rule).
+//
+// # Concurrency
+//
+// All methods may be called by several goroutines at once. One mutex guards
+// the machine; whoever waits runs it, in slices of some thousand instructions,
+// and gives the mutex up between slices. Host calls see and change memory
+// between slices only. Errors that kernels cause are *device.Fault and sticky
+// for the whole machine: the first wins, every later call returns it, Close
+// still works.
+package sim

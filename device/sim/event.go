@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ncclgo/ncclgo/device"
+)
+
+// event is a mark in a stream. It implements [device.Event]. Each Record has a
+// ticket; the event is complete when its last ticket is.
+type event struct {
+	m *Machine
+
+	// What follows is guarded by m.mu.
+
+	recorded  uint64
+	completed uint64
+	at        uint64 // simulated nanoseconds of the last completion
+	closed    bool
+}
+
+// complete marks a Record as done.
+func (e *event) complete(ticket, now uint64) {
+	e.completed, e.at = max(e.completed, ticket), now
+}
+
+// ownEvent returns e as one of this machine's.
+func (m *Machine) ownEvent(what string, e device.Event) (*event, error) {
+	ev, ok := e.(*event)
+	switch {
+	case !ok || ev.m != m:
+		return nil, fmt.Errorf("sim: %s: the event is not of this machine", what)
+	case ev.closed:
+		return nil, fmt.Errorf("sim: %s: the event is closed", what)
+	}
+	return ev, nil
+}
+
+func (e *event) done() bool { return e.completed >= e.recorded }
+
+func (e *event) Query() (bool, error) { return e.m.query(e.done) }
+
+func (e *event) Synchronize(ctx context.Context) error { return e.m.await(ctx, e.done) }
+
+func (e *event) Elapsed(start device.Event) (float64, error) {
+	if err := e.m.lock(); err != nil {
+		return 0, err
+	}
+	defer e.m.mu.Unlock()
+	s, err := e.m.ownEvent("elapsed", start)
+	if err != nil {
+		return 0, err
+	}
+	for _, ev := range []*event{s, e} {
+		if ev.recorded == 0 || !ev.done() {
+			return 0, errors.New("sim: elapsed: both events must be recorded and complete")
+		}
+	}
+	return (float64(e.at) - float64(s.at)) / 1e3, nil
+}
+
+func (e *event) Close() error {
+	e.m.mu.Lock()
+	defer e.m.mu.Unlock()
+	e.closed = true
+	return nil
+}

@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ncclgo/ncclgo/device"
+)
+
+// stream is a queue of work of one GPU. It implements [device.Stream].
+type stream struct {
+	gpu *gpu
+
+	// What follows is guarded by gpu.m.mu.
+
+	queue  []item
+	active *kernel // the head of the queue, once started
+	closed bool
+}
+
+// item is a piece of queued work: one field is set.
+type item struct {
+	launch *kernel
+	record *event
+	wait   *event
+	ticket uint64 // of record and wait
+	copy   func() error
+}
+
+// push queues an item; s is not closed.
+func (s *stream) push(what string, it item) error {
+	if s.closed {
+		return fmt.Errorf("sim: %s on a closed stream", what)
+	}
+	s.queue = append(s.queue, it)
+	s.gpu.m.pumpable = true
+	s.gpu.m.touch()
+	return nil
+}
+
+func (s *stream) Device() device.Device { return s.gpu }
+
+func (s *stream) Launch(l *device.Launch) error {
+	m := s.gpu.m
+	if err := m.lock(); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	k, err := s.gpu.newKernel(l)
+	if err != nil {
+		return err
+	}
+	k.stream = s
+	return s.push("launch", item{launch: k})
+}
+
+func (s *stream) Record(e device.Event) error {
+	m := s.gpu.m
+	if err := m.lock(); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	ev, err := m.ownEvent("record", e)
+	if err != nil {
+		return err
+	}
+	if err := s.push("record", item{record: ev, ticket: ev.recorded + 1}); err != nil {
+		return err
+	}
+	ev.recorded++
+	return nil
+}
+
+func (s *stream) Wait(e device.Event) error {
+	m := s.gpu.m
+	if err := m.lock(); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	ev, err := m.ownEvent("wait", e)
+	if err != nil {
+		return err
+	}
+	return s.push("wait", item{wait: ev, ticket: ev.recorded})
+}
+
+func (s *stream) CopyAsync(dst, src device.Ptr, size int64) error {
+	m := s.gpu.m
+	return s.move("copy", func() error {
+		to, err := m.hostRange("copy to", dst, size)
+		if err != nil {
+			return err
+		}
+		from, err := m.hostRange("copy from", src, size)
+		if err != nil {
+			return err
+		}
+		copy(to, from)
+		return nil
+	}, dst, src, size)
+}
+
+func (s *stream) MemsetAsync(dst device.Ptr, value byte, size int64) error {
+	m := s.gpu.m
+	return s.move("memset", func() error {
+		to, err := m.hostRange("memset", dst, size)
+		if err != nil {
+			return err
+		}
+		for i := range to {
+			to[i] = value
+		}
+		return nil
+	}, dst, dst, size)
+}
+
+// move queues a copy or fill whose ranges are right now. They are looked up
+// again when its turn comes, since memory may be freed meanwhile.
+func (s *stream) move(what string, do func() error, dst, src device.Ptr, size int64) error {
+	m := s.gpu.m
+	if err := m.lock(); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	for _, p := range []device.Ptr{dst, src} {
+		if _, err := m.hostRange(what, p, size); err != nil {
+			return err
+		}
+	}
+	return s.push(what, item{copy: do})
+}
+
+// done reports whether all queued work is done.
+func (s *stream) done() bool { return len(s.queue) == 0 }
+
+func (s *stream) Query() (bool, error) { return s.gpu.m.query(s.done) }
+
+func (s *stream) Synchronize(ctx context.Context) error { return s.gpu.m.await(ctx, s.done) }
+
+func (s *stream) Close() error {
+	m := s.gpu.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.closed = true
+	m.dropStreams()
+	return nil
+}
+
+// dropStreams forgets closed streams without work.
+func (m *Machine) dropStreams() {
+	m.streams = slices.DeleteFunc(m.streams, func(s *stream) bool { return s.closed && s.done() })
+}
+
+// pump starts and completes what is at the heads of the streams, until none can
+// proceed.
+func (m *Machine) pump() {
+	for m.pumpable && m.err == nil {
+		m.pumpable = false
+		for _, s := range m.streams {
+			for s.advance() {
+				m.pumpable = true
+			}
+		}
+	}
+	m.dropStreams()
+	m.cond.Broadcast()
+}
+
+// advance completes the head of the queue if it can be; a kernel is started and
+// completes later.
+func (s *stream) advance() bool {
+	m := s.gpu.m
+	if len(s.queue) == 0 || s.active != nil || m.err != nil {
+		return false
+	}
+	it := &s.queue[0]
+	switch {
+	case it.launch != nil:
+		s.active = it.launch
+		m.start(it.launch)
+		return false
+	case it.record != nil:
+		it.record.complete(it.ticket, m.now)
+	case it.wait != nil:
+		if it.wait.completed < it.ticket {
+			return false
+		}
+	case it.copy != nil:
+		if err := it.copy(); err != nil {
+			m.poison(err)
+			return false
+		}
+	}
+	s.pop()
+	return true
+}
+
+// pop removes the head of the queue.
+func (s *stream) pop() {
+	s.queue[0] = item{}
+	s.queue = s.queue[1:]
+	s.active = nil
+	s.gpu.m.epoch++
+}
