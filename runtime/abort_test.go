@@ -124,6 +124,26 @@ func TestAbortAtAnyTime(t *testing.T) {
 	}
 }
 
+// TestAbortWhileClosing aborts while one rank's Close waits for an operation that
+// never ends and the others are closed already.
+func TestAbortWhileClosing(t *testing.T) {
+	_, cfg := machine(t, 3, patient)
+	comms, err := InitAll(context.Background(), cfg)
+	require.NoError(t, err)
+	j := newJob(t, comms, streamsOf(t, comms), coll.Float32, coll.OpSum, 500, false)
+	require.NoError(t, comms[0].AllReduce(j.send[0], j.recv[0], 500, j.typ, j.op, j.streams[0]))
+	closed := make(chan error, len(comms))
+	go func() { closed <- comms[0].Close() }()
+	time.Sleep(20 * time.Millisecond) // it waits by now
+	for _, c := range comms[1:] {
+		go func() { closed <- c.Close() }()
+		require.NoError(t, <-closed)
+	}
+	require.NoError(t, comms[0].AsyncError())
+	require.NoError(t, comms[1].Abort())
+	require.NoError(t, <-closed)
+}
+
 // TestStuck plants a hang, a rank that never launches: the machine says at once
 // who waits for what.
 func TestStuck(t *testing.T) {

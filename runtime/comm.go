@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/runtime/internal/launch"
 )
+
+var errNilContext = errors.New("context is nil; pass context.Background() to wait without a limit")
 
 // Comm is one rank's communicator. Its methods may be called by any goroutine.
 type Comm struct {
@@ -41,15 +44,25 @@ func (c *Comm) NumRanks() int { return len(c.shared.comms) }
 // Device returns the device of the rank.
 func (c *Comm) Device() device.Device { return c.device }
 
+// made reports whether c comes from InitAll.
+func (c *Comm) made() bool { return c != nil && c.shared != nil }
+
 // usable returns the error that a call of the given name is to return because of
 // the state c is in.
 func (c *Comm) usable(name string) error {
 	switch {
-	case c == nil:
-		return result.New(result.InvalidArgument, name, "communicator is nil; make one with InitAll")
+	case !c.made():
+		return result.New(result.InvalidArgument, name, "communicator is nil or zero; make one with InitAll")
 	case c.closed.Load():
 		return result.New(result.InvalidUsage, name, "the communicator is closed; make a new one with InitAll").At(c.rank)
-	case c.shared.aborted.Load():
+	}
+	return c.broken(name)
+}
+
+// broken returns the error that a call of the given name is to return because c
+// was aborted or failed.
+func (c *Comm) broken(name string) error {
+	if c.shared.aborted.Load() {
 		return c.abortedError(name)
 	}
 	if f := c.failure.Load(); f != nil {
@@ -76,7 +89,7 @@ func (c *Comm) fail(name string, err error) *Error {
 // synchronize the stream first. The first failure is kept.
 func (c *Comm) AsyncError() error {
 	const name = "AsyncError"
-	if c == nil {
+	if !c.made() {
 		return c.usable(name)
 	}
 	if f := c.failure.Load(); f != nil {
@@ -96,13 +109,20 @@ func (c *Comm) AsyncError() error {
 
 // Finalize waits until all operations enqueued on c are done, the device fails
 // or ctx ends. It does not close c, and operations enqueued meanwhile are not
-// waited for.
+// waited for. Of an aborted communicator, whose operations may have ended
+// anywhere, it returns an [*AbortedError].
 func (c *Comm) Finalize(ctx context.Context) error {
 	const name = "Finalize"
-	if c == nil || c.closed.Load() {
+	if !c.made() || c.closed.Load() {
 		return c.usable(name)
 	}
-	return c.wait(ctx, name)
+	if ctx == nil {
+		return result.New(result.InvalidArgument, name, "%w", errNilContext).At(c.rank)
+	}
+	if err := c.wait(ctx, name); err != nil {
+		return err
+	}
+	return c.broken(name)
 }
 
 // wait waits for what is enqueued.
@@ -116,7 +136,7 @@ func (c *Comm) wait(ctx context.Context, name string) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return result.New(result.Timeout, name, "operations are still running; a rank may be missing: Abort releases them: %w", ctx.Err()).At(c.rank)
 	default:
 		return c.fail(name, err)

@@ -62,6 +62,10 @@ type Config struct {
 	FirstStep uint64
 }
 
+// MaxChannels is the most channels a communicator may have (MAXCHANNELS, NCCL
+// v2.30 src/include/device.h).
+const MaxChannels = abi.MaxChannels
+
 const (
 	// minThreads is the fewest threads of a CTA: two warps.
 	minThreads = 2 * abi.WarpSize
@@ -103,8 +107,8 @@ func (cfg *Config) complete() error {
 		most  int
 		unit  int
 	}{
-		{"MinChannels", &cfg.MinChannels, 1, abi.MaxChannels, 1},
-		{"MaxChannels", &cfg.MaxChannels, 1, abi.MaxChannels, 1},
+		{"MinChannels", &cfg.MinChannels, 1, MaxChannels, 1},
+		{"MaxChannels", &cfg.MaxChannels, 1, MaxChannels, 1},
 		{"Threads", &cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize},
 		{"BufferBytes[LL]", &cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit},
 		{"BufferBytes[LL128]", &cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit},
@@ -138,7 +142,7 @@ func (cfg *Config) complete() error {
 func (cfg *Config) limits() planner.Limits {
 	l := planner.DefaultLimits()
 	l.MinChannels = cmp.Or(cfg.MinChannels, l.MinChannels)
-	l.MaxChannels = cmp.Or(cfg.MaxChannels, abi.MaxChannels)
+	l.MaxChannels = cmp.Or(cfg.MaxChannels, MaxChannels)
 	l.MaxThreads = cmp.Or(cfg.Threads, abi.MaxThreads)
 	for p := range cfg.BufferBytes {
 		l.BufferBytes[p] = cmp.Or(cfg.BufferBytes[p], l.BufferBytes[p])

@@ -133,8 +133,8 @@ func (e *environment) logger() *slog.Logger {
 
 // apply overwrites the fields of cfg that a variable speaks of.
 func (e *environment) apply(cfg *Config) {
-	e.integer(&cfg.MinChannels, 1, abi.MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
-	e.integer(&cfg.MaxChannels, 1, abi.MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
+	e.integer(&cfg.MinChannels, 1, MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
+	e.integer(&cfg.MaxChannels, 1, MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
 	e.integer(&cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize, "NCCL_NTHREADS")
 	e.integer(&cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
 	e.integer(&cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL128_BUFFSIZE")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // variables is an environment for tests.
@@ -98,10 +99,14 @@ func TestDebugLevels(t *testing.T) {
 // TestInitLogs checks that a logger hears of the communicator and its rings.
 func TestInitLogs(t *testing.T) {
 	_, cfg := fakes(t, 2)
+	system := *cfg.System
+	system.Notes = []topo.Note{{Line: 3, Column: 7, Text: "something odd"}}
+	cfg.System = &system
 	var log bytes.Buffer
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	comms := mustInit(t, cfg)
 	require.Contains(t, log.String(), `msg="communicator made" subsys=INIT ranks=2`)
+	require.Contains(t, log.String(), `msg=topology subsys=GRAPH system=dgx-h100 line=3 column=7 note="something odd"`)
 	require.Contains(t, log.String(), `msg=ring subsys=GRAPH channel=0 ranks="[0 1]"`)
 	require.NoError(t, comms[0].Abort())
 	require.Contains(t, log.String(), "level=WARN msg=aborted subsys=COLL")

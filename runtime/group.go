@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/abi"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
@@ -45,6 +46,9 @@ type call struct {
 // order; a group may hold the operations of some ranks only, if the others are
 // enqueued elsewhere.
 func Group(fn func(g *Calls) error) error {
+	if fn == nil {
+		return result.New(result.InvalidArgument, "Group", "the function is nil; pass one that adds the operations")
+	}
 	g := Calls{calls: make([]call, 0, usualCalls)}
 	err := fn(&g)
 	g.over = true
@@ -80,6 +84,8 @@ func (g *Calls) launch() error {
 	}
 	defer func() {
 		for i := range parts {
+			// After a failure, which is kept: another adds nothing.
+			_ = parts[i].comm.leave(&parts[i])
 			parts[i].comm.mu.Unlock()
 		}
 	}()
@@ -89,10 +95,21 @@ func (g *Calls) launch() error {
 			return err
 		}
 	}
-	for i := range parts {
-		p := &parts[i]
-		if err := p.comm.launch(p); err != nil {
-			return err
+	// One launch of each at a time: kernels of one rank wait for those of the
+	// others, and a device takes only so many before it makes the host wait.
+	for left := len(parts); left > 0; {
+		left = 0
+		for i := range parts {
+			p := &parts[i]
+			if p.done {
+				continue
+			}
+			if err := p.comm.advance(p); err != nil {
+				return err
+			}
+			if !p.done {
+				left++
+			}
 		}
 	}
 	return nil
@@ -106,6 +123,12 @@ type part struct {
 	// stream is that of the first call; others are the further ones.
 	stream device.Stream
 	others []device.Stream
+
+	// How far the part is enqueued.
+	begun, done bool
+	next        int        // index of the launch to continue with
+	works       []abi.Work // what that launch has left; nil before it begins
+	first       uint64     // number of the first call in its communicator
 }
 
 // split sorts the calls by communicator, in the one order in which everyone
@@ -151,7 +174,14 @@ func (c *Comm) enqueue(k *call) error {
 	if err := c.prepare(&p); err != nil {
 		return err
 	}
-	return c.launch(&p)
+	// After a failure, which is kept: another adds nothing.
+	defer func() { _ = c.leave(&p) }()
+	for !p.done {
+		if err := c.advance(&p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepare plans p, so that nothing but the device can refuse it afterwards.
@@ -166,51 +196,85 @@ func (c *Comm) prepare(p *part) (err error) {
 	return err
 }
 
-// launch enqueues p.
+// advance enqueues the next kernel of p, and sets p.done with the last.
 //
 // Preconditions: c.mu is held; prepare succeeded.
-func (c *Comm) launch(p *part) error {
-	first := c.ops
-	c.ops += uint64(len(p.calls))
-	if len(p.plan.launches) == 0 {
-		return nil
-	}
-	err := c.queue.Enter(p.stream, p.others)
-	for i := range p.plan.launches {
-		if err != nil {
-			break
+func (c *Comm) advance(p *part) error {
+	var err error
+	if !p.begun {
+		p.begun = true
+		p.first = c.ops
+		c.ops += uint64(len(p.calls))
+		if len(p.plan.launches) == 0 {
+			p.done = true
+			return nil
 		}
-		err = c.launchOne(&p.plan.launches[i], p, first)
+		err = c.queue.Enter(p.stream, p.others)
 	}
 	if err == nil {
-		err = c.queue.Leave(p.stream, p.others)
+		err = c.launchNext(p)
 	}
 	if err != nil {
+		return c.fail(p.calls[0].shape.fn.String(), err)
+	}
+	if p.next == len(p.plan.launches) {
+		return c.leave(p)
+	}
+	return nil
+}
+
+// leave ends p where it is, if it is begun: after a failure too, so that Close
+// waits for what was launched before it.
+//
+// Preconditions: c.mu is held.
+func (c *Comm) leave(p *part) error {
+	if !p.begun || p.done {
+		return nil
+	}
+	p.done = true
+	if err := c.queue.Leave(p.stream, p.others); err != nil {
 		return c.fail(p.calls[0].shape.fn.String(), err)
 	}
 	return nil
 }
 
-// launchOne enqueues one launch of p, whose first call has the given number.
-func (c *Comm) launchOne(l *planned, p *part, first uint64) error {
+// launchNext enqueues what p.next says, or as much of it as one kernel takes.
+func (c *Comm) launchNext(p *part) (err error) {
+	l := &p.plan.launches[p.next]
 	if l.function == nil {
-		// The only rank has the outcome already, but where it is to be.
-		for i := range p.calls {
-			k := &p.calls[i]
-			if bytes := k.shape.bytes(); k.send != k.recv && bytes > 0 {
-				if err := p.stream.CopyAsync(k.recv, k.send, int64(bytes)); err != nil {
-					return err
-				}
+		p.next++
+		return copyCalls(p)
+	}
+	if p.works == nil {
+		l.fill(p.calls, p.first)
+		p.works = l.works
+		if c.shared.observe != nil {
+			c.shared.observe(LaunchInfo{
+				Rank: c.rank, Op: p.first + uint64(l.calls[0]), Variant: l.variant, Kernel: l.kernel.Symbol,
+				Channels: l.channels, Threads: l.threads, Works: len(l.works), Bytes: l.bytes,
+			})
+		}
+	}
+	if p.works, err = c.queue.Launch(p.stream, l.function, l.channels, l.threads, p.works); err != nil {
+		return err
+	}
+	if len(p.works) == 0 {
+		p.works = nil
+		p.next++
+	}
+	return nil
+}
+
+// copyCalls does the calls of an only rank, which has the outcome already, but
+// not where it is to be.
+func copyCalls(p *part) error {
+	for i := range p.calls {
+		k := &p.calls[i]
+		if bytes := k.shape.bytes(); k.send != k.recv && bytes > 0 {
+			if err := p.stream.CopyAsync(k.recv, k.send, int64(bytes)); err != nil {
+				return err
 			}
 		}
-		return nil
 	}
-	l.fill(p.calls, first)
-	if c.shared.observe != nil {
-		c.shared.observe(LaunchInfo{
-			Rank: c.rank, Op: first + uint64(l.calls[0]), Variant: l.variant, Kernel: l.kernel.Symbol,
-			Channels: l.channels, Threads: l.threads, Works: len(l.works), Bytes: l.bytes,
-		})
-	}
-	return c.queue.Launch(p.stream, l.function, l.channels, l.threads, l.works)
+	return nil
 }

@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -30,8 +31,8 @@ func works(t *testing.T, driver *fakedevice.Driver) *[][]abi.Work {
 }
 
 // TestGroupLaunches checks that a group has one launch for each kernel, in an
-// order that is the same on all ranks, and that the streams of a group are
-// joined.
+// order that is the same on all ranks, that ranks take turns, and that the
+// streams of a group are joined.
 func TestGroupLaunches(t *testing.T) {
 	driver, cfg := fakes(t, 2)
 	var infos []LaunchInfo
@@ -53,11 +54,12 @@ func TestGroupLaunches(t *testing.T) {
 		return nil
 	}))
 	var want []string
-	for _, rank := range []string{"rank 0", "rank 1"} {
-		want = append(want,
-			rank+" other: record", rank+" s: wait",
-			rank+" s: launch AllReduce_MinMax_u32_RING_LL", rank+" s: launch AllReduce_Sum_f32_RING_LL",
-			rank+" s: record", rank+" other: wait")
+	ranks := []string{"rank 0", "rank 1"}
+	for _, rank := range ranks {
+		want = append(want, rank+" other: record", rank+" s: wait", rank+" s: launch AllReduce_MinMax_u32_RING_LL")
+	}
+	for _, rank := range ranks {
+		want = append(want, rank+" s: launch AllReduce_Sum_f32_RING_LL", rank+" s: record", rank+" other: wait")
 	}
 	var got []string
 	for _, line := range driver.TakeLog() {
@@ -72,11 +74,11 @@ func TestGroupLaunches(t *testing.T) {
 		Variant:  coll.Variant{Func: coll.AllReduce, Op: coll.Sum, Type: coll.Float32, Algo: coll.Ring, Proto: coll.LL},
 		Channels: infos[3].Channels, Threads: infos[3].Threads, Works: 2, Bytes: 120,
 	}, infos[3])
-	require.Equal(t, "AllReduce_MinMax_u32_RING_LL", infos[2].Kernel)
-	require.Equal(t, "AllReduce_MinMax_i32_RING_LL", infos[2].Variant.String())
-	require.Equal(t, 2, infos[2].Works)
+	require.Equal(t, "AllReduce_MinMax_u32_RING_LL", infos[1].Kernel)
+	require.Equal(t, "AllReduce_MinMax_i32_RING_LL", infos[1].Variant.String())
+	require.Equal(t, 2, infos[1].Works)
 	// The largest comes first: operation 4 of the communicator.
-	require.Equal(t, uint64(4), infos[2].Op)
+	require.Equal(t, uint64(4), infos[1].Op)
 }
 
 // TestGroupWorks checks what kernels are given: buffers, operator arguments and
@@ -160,10 +162,46 @@ func TestLaunchFails(t *testing.T) {
 
 	require.Equal(t, err, comms[1].AsyncError())
 	require.NoError(t, comms[0].AsyncError())
+	require.ErrorIs(t, comms[1].Finalize(context.Background()), cause)
 	err = Group(sumF32(comms, someBuffer, 4))
 	require.ErrorIs(t, err, ErrUnhandledCUDA)
 	require.EqualError(t, err, "AllReduce: rank 1: an earlier failure; abort, close and make new communicators: "+
 		"AllReduce: rank 1: launch AllReduce_Sum_f32_RING_LL: out of steam")
+}
+
+// TestLaunchFailsHalfway checks that what a group launched before a failure is
+// waited for: all of its ranks leave.
+func TestLaunchFailsHalfway(t *testing.T) {
+	driver, cfg := fakes(t, 2)
+	comms := mustInit(t, cfg)
+	cause := errors.New("out of steam")
+	driver.Fail(func(request string) error {
+		if strings.HasPrefix(request, "rank 0 s: launch AllReduce_Sum") {
+			return cause
+		}
+		return nil
+	})
+	driver.TakeLog()
+	err := Group(func(g *Calls) error {
+		for _, c := range comms {
+			s := named(c, "s")
+			_ = g.AllReduce(c, someBuffer, someBuffer, 40, coll.Int32, coll.OpMin, s)
+			_ = g.AllReduce(c, someBuffer, someBuffer, 10, coll.Float32, coll.OpSum, s)
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, cause)
+	var got []string
+	for _, line := range driver.TakeLog() {
+		line, _, _ = strings.Cut(line, " grid")
+		got = append(got, line)
+	}
+	require.Equal(t, []string{
+		"rank 0 s: launch AllReduce_MinMax_u32_RING_LL", "rank 1 s: launch AllReduce_MinMax_u32_RING_LL",
+		"rank 0 s: launch AllReduce_Sum_f32_RING_LL", "rank 0 s: record", "rank 1 s: record",
+	}, got)
+	require.ErrorIs(t, comms[0].AsyncError(), cause)
+	require.NoError(t, comms[1].AsyncError())
 }
 
 // TestGroupsAreAtomic has many goroutines launch groups over the same ranks: all

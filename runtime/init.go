@@ -26,22 +26,23 @@ var serials atomic.Uint64
 // cfg.Devices[i]. It loads kernels and allocates device memory, and may wait for
 // the devices; ctx ends it early. On an error nothing is left behind.
 func InitAll(ctx context.Context, cfg Config) ([]*Comm, error) {
+	if ctx == nil {
+		return nil, result.New(result.InvalidArgument, opInit, "%w", errNilContext)
+	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
 	i := initializer{ctx: ctx, cfg: &cfg, shared: &shared{log: cfg.Logger, observe: cfg.OnLaunch}}
 	for _, step := range []func() error{i.place, i.load, i.model, i.allocate, i.queues} {
-		err := ctx.Err()
-		if err != nil {
-			err = result.New(result.Timeout, opInit, "%w", err)
-		} else {
-			err = step()
+		code, err := result.Timeout, ctx.Err()
+		if err == nil {
+			code, err = result.UnhandledCUDAError, step()
 		}
 		if err != nil {
-			return nil, result.Wrap(result.UnhandledCUDAError, opInit, errors.Join(err, i.shared.free()))
+			return nil, result.Wrap(code, opInit, errors.Join(err, i.shared.free()))
 		}
 	}
-	i.shared.open = len(i.shared.comms)
+	i.shared.open.Store(int32(len(i.shared.comms)))
 	i.report()
 	return slices.Clone(i.shared.comms), nil
 }
@@ -233,6 +234,9 @@ func (i *initializer) queues() error {
 func (i *initializer) report() {
 	s := i.shared
 	s.log.Info("communicator made", "subsys", "INIT", "ranks", len(s.comms), "channels", s.model.Channels(), "kernels", len(i.kernels))
+	for _, n := range i.cfg.System.Notes {
+		s.log.Info("topology", "subsys", "GRAPH", "system", i.cfg.System.Name, "line", n.Line, "column", n.Column, "note", n.Text)
+	}
 	for ch := range s.ring.Channels {
 		s.log.Info("ring", "subsys", "GRAPH", "channel", ch, "ranks", s.ring.Channels[ch].Ranks)
 	}

@@ -14,7 +14,7 @@ import (
 // at any time and repeatedly, also while another goroutine is inside a call of
 // the communicator.
 func (c *Comm) Abort() error {
-	if c == nil {
+	if !c.made() {
 		return c.usable("Abort")
 	}
 	c.shared.abort()
@@ -41,7 +41,7 @@ func (c *Comm) abortedError(name string) error {
 // failure of the device is returned, but c is closed all the same.
 func (c *Comm) Close() error {
 	const name = "Close"
-	if c == nil {
+	if !c.made() {
 		return c.usable(name)
 	}
 	c.mu.Lock()

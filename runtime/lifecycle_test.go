@@ -59,6 +59,7 @@ func TestUseAfterAbort(t *testing.T) {
 		var aborted *AbortedError
 		require.ErrorAs(t, err, &aborted)
 		require.ErrorAs(t, c.AsyncError(), &aborted)
+		require.ErrorAs(t, c.Finalize(context.Background()), &aborted, "what is done may be anything")
 		require.False(t, aborted.Running)
 	}
 	require.Empty(t, fakedevice.Grep(driver.TakeLog(), "launch"))
@@ -68,18 +69,29 @@ func TestUseAfterAbort(t *testing.T) {
 	require.Zero(t, driver.Live())
 }
 
-func TestNilComm(t *testing.T) {
-	var c *Comm
-	for _, err := range []error{
-		c.AllReduce(someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, nil),
-		Group(func(g *Calls) error {
-			return g.AllReduce(c, someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, nil)
-		}),
-		c.Abort(), c.AsyncError(), c.Close(), c.Finalize(context.Background()),
-	} {
-		require.ErrorIs(t, err, ErrInvalidArgument)
-		require.ErrorContains(t, err, "communicator is nil; make one with InitAll")
+func TestNilAndZeroComm(t *testing.T) {
+	for _, c := range []*Comm{nil, {}} {
+		_, explained := c.Explain(1, coll.Float32, coll.OpSum)
+		for _, err := range []error{
+			c.AllReduce(someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, nil),
+			Group(func(g *Calls) error {
+				return g.AllReduce(c, someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, nil)
+			}),
+			c.Abort(), c.AsyncError(), c.Close(), c.Finalize(context.Background()), explained,
+		} {
+			require.ErrorIs(t, err, ErrInvalidArgument)
+			require.ErrorContains(t, err, "communicator is nil or zero; make one with InitAll")
+		}
 	}
+}
+
+func TestNilArguments(t *testing.T) {
+	_, cfg := fakes(t, 1)
+	var none context.Context
+	_, err := InitAll(none, cfg)
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorIs(t, mustInit(t, cfg)[0].Finalize(none), ErrInvalidArgument)
+	require.ErrorIs(t, Group(nil), ErrInvalidArgument)
 }
 
 // TestKernelsAreShared checks that the first communicator on a device decides

@@ -34,7 +34,7 @@ func (c *Comm) NumChannels() int { return c.shared.model.Channels() }
 // and why: what else there was, and the time predicted for each.
 func (c *Comm) Explain(count uint64, t coll.DataType, op coll.UserOp) (*planner.Explanation, error) {
 	const name = "Explain"
-	if c == nil {
+	if !c.made() {
 		return nil, c.usable(name)
 	}
 	if err := c.checkOperands(name, count, t, op); err != nil {

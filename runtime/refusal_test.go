@@ -185,4 +185,9 @@ func TestInitAllCancelled(t *testing.T) {
 	require.ErrorIs(t, err, ErrTimeout)
 	require.Zero(t, driver.Live())
 	require.Len(t, fakedevice.Grep(driver.TakeLog(), ": load "), 1)
+
+	_, err = InitAll(ctx, cfg)
+	require.ErrorIs(t, err, ErrTimeout)
+	require.EqualError(t, err, "InitAll: context canceled")
+	require.Empty(t, fakedevice.Grep(driver.TakeLog(), ": load "))
 }

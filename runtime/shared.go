@@ -29,10 +29,13 @@ type shared struct {
 
 	aborted atomic.Bool
 
-	// mu keeps device memory from being freed while it is looked at: read-locked
-	// by those who look, locked by the last rank that is closed.
+	open atomic.Int32 // ranks that are not closed
+
+	// mu keeps device memory from being freed while it is looked at or waited
+	// for: read-locked by those who do, locked by the last rank that is closed.
+	// NB: nobody else may lock it. A pending Lock keeps readers out, so Abort
+	// could not end the wait that the Lock waits for.
 	mu     sync.RWMutex
-	open   int            // guarded by mu; ranks that are not closed
 	memory *devcomm.Comms // guarded by mu; nil once freed
 }
 
@@ -60,11 +63,12 @@ func (s *shared) reports() ([]Report, error) {
 // leave counts a closed rank. With the last one it frees what the communicator
 // holds on the devices.
 func (s *shared) leave() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open--; s.open > 0 {
+	if s.open.Add(-1) > 0 {
 		return nil
 	}
+	// All ranks have waited, so whoever still holds the lock is about to leave.
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.free()
 }
 

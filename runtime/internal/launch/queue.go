@@ -50,35 +50,31 @@ func (q *Queue) Enter(s device.Stream, others []device.Stream) error { return q.
 func (q *Queue) Leave(s device.Stream, others []device.Stream) error { return q.leave(s, others) }
 
 // Launch queues kernel f on s with a grid of channels CTAs of threads threads
-// each, to perform works in order. Works that do not fit in the kernel's
-// parameter lie in device memory; if all of that is in use by launches that still
-// run, they go into further launches, which is the same to the other ranks.
-func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int, works []abi.Work) error {
+// each, to perform works in order, and returns those that are left for the next
+// launch: works that do not fit in the kernel's parameter lie in device memory,
+// and that may be in use by launches that still run. How works are split over
+// launches is the same to the other ranks.
+func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int, works []abi.Work) (rest []abi.Work, err error) {
 	q.launch.Function, q.launch.Grid, q.launch.Threads = f, channels, threads
 	q.launch.CTALabels = q.ctaLabels[:channels]
-	for len(works) > 0 {
-		inline := min(len(works), abi.InlineWorks)
-		copy(q.args.Works[:], works[:inline])
-		works = works[inline:]
-		block, err := q.overflow.take(works)
-		if err != nil {
-			return err
-		}
-		q.args.NumWorks = uint32(inline)
-		q.args.Overflow = 0
-		if block != nil {
-			q.args.NumWorks += uint32(block.works)
-			q.args.Overflow = abi.Ptr(block.at)
-			works = works[block.works:]
-		}
-		if err := s.Launch(&q.launch); err != nil {
-			return fmt.Errorf("launch %s: %w", f.Name(), err)
-		}
-		if err := block.record(s); err != nil {
-			return err
-		}
+	inline := min(len(works), abi.InlineWorks)
+	copy(q.args.Works[:], works[:inline])
+	rest = works[inline:]
+	block, err := q.overflow.take(rest)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	q.args.NumWorks = uint32(inline)
+	q.args.Overflow = 0
+	if block != nil {
+		q.args.NumWorks += uint32(block.works)
+		q.args.Overflow = abi.Ptr(block.at)
+		rest = rest[block.works:]
+	}
+	if err := s.Launch(&q.launch); err != nil {
+		return nil, fmt.Errorf("launch %s: %w", f.Name(), err)
+	}
+	return rest, block.record(s)
 }
 
 // Idle reports whether everything launched is done, or the device's failure.

@@ -33,8 +33,19 @@ func newFake(t *testing.T) (*fakedevice.Driver, *fakedevice.Device, *Queue, devi
 func run(t *testing.T, q *Queue, f device.Function, s device.Stream, others ...device.Stream) {
 	t.Helper()
 	require.NoError(t, q.Enter(s, others))
-	require.NoError(t, q.Launch(s, f, 2, 64, make([]abi.Work, 1)))
+	launchAll(t, q, f, s, make([]abi.Work, 1))
 	require.NoError(t, q.Leave(s, others))
+}
+
+// launchAll launches f until no works are left.
+func launchAll(t *testing.T, q *Queue, f device.Function, s device.Stream, works []abi.Work) {
+	t.Helper()
+	for len(works) > 0 {
+		rest, err := q.Launch(s, f, 2, 64, works)
+		require.NoError(t, err)
+		require.Less(t, len(rest), len(works))
+		works = rest
+	}
 }
 
 // TestOrder checks the exact calls: a stream waits if and only if the launch
@@ -121,7 +132,7 @@ func TestLaunchWorks(t *testing.T) {
 			works := numbered(test.works)
 			s := dev.NamedStream("s")
 			require.NoError(t, q.Enter(s, nil))
-			require.NoError(t, q.Launch(s, f, 2, 64, works))
+			launchAll(t, q, f, s, works)
 
 			var got []abi.Work
 			for i, n := range test.want {
@@ -145,14 +156,14 @@ func TestOverflowInUse(t *testing.T) {
 	s := dev.NamedStream("s")
 	works := numbered(2*abi.InlineWorks + 7)
 
-	require.NoError(t, q.Launch(s, f, 2, 64, works))
+	launchAll(t, q, f, s, works)
 	require.Len(t, seen.works, 1, "another block was free")
 
 	for i := range q.overflow.blocks {
 		q.overflow.blocks[i].done = busyEvent{q.overflow.blocks[i].done}
 		q.overflow.blocks[i].used = true
 	}
-	require.NoError(t, q.Launch(s, f, 2, 64, works))
+	launchAll(t, q, f, s, works)
 	require.Len(t, seen.works, 4)
 	require.Equal(t, works, append(append(seen.works[1], seen.works[2]...), seen.works[3]...))
 }
@@ -184,7 +195,7 @@ func TestFailures(t *testing.T) {
 			b, others := dev.NamedStream("b"), []device.Stream{dev.NamedStream("c")}
 			err := q.Enter(b, others)
 			if err == nil {
-				err = q.Launch(b, f, 1, 32, make([]abi.Work, 1))
+				_, err = q.Launch(b, f, 1, 32, make([]abi.Work, 1))
 			}
 			if err == nil {
 				err = q.Leave(b, others)
