@@ -12,6 +12,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// The first interrupt ends the run in order, a second one at once.
+	context.AfterFunc(ctx, stop)
 	status := cli.Main(ctx, &cli.Process{
 		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
 	})

@@ -76,18 +76,28 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// maxSizes bounds the sizes of a run, whose results are kept until all schedules
+// are done.
+const maxSizes = 1 << 20
+
 // sizes returns the sizes to run, in bytes.
-func (c *Config) sizes() []int64 {
+func (c *Config) sizes() ([]int64, error) {
+	if c.StepFactor < 2 && c.StepBytes > 0 && (c.MaxBytes-c.MinBytes)/c.StepBytes >= maxSizes {
+		return nil, refuse("stepbytes (-i) %d makes %d sizes of minbytes (-b) %d to maxbytes (-e) %d; at most %d are allowed",
+			c.StepBytes, (c.MaxBytes-c.MinBytes)/c.StepBytes+1, c.MinBytes, c.MaxBytes, maxSizes)
+	}
 	sizes := []int64{c.MinBytes}
 	for {
 		last := sizes[len(sizes)-1]
-		next := last + c.StepBytes
-		if c.StepFactor > 1 {
+		next := last
+		switch {
+		case c.StepFactor > 1 && last <= c.MaxBytes/c.StepFactor:
 			next = last * c.StepFactor
+		case c.StepFactor < 2 && last <= c.MaxBytes-c.StepBytes:
+			next = last + c.StepBytes
 		}
-		// A product or sum that wraps around is beyond MaxBytes too.
-		if next > c.MaxBytes || next <= last {
-			return sizes
+		if next == last {
+			return sizes, nil
 		}
 		sizes = append(sizes, next)
 	}

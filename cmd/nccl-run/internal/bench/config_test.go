@@ -18,12 +18,17 @@ func TestSizes(t *testing.T) {
 		{"bytes", Config{MinBytes: 0, MaxBytes: 10, StepBytes: 4}, []int64{0, 4, 8}},
 		{"factor 1 steps by bytes", Config{MinBytes: 1, MaxBytes: 3, StepBytes: 1, StepFactor: 1}, []int64{1, 2, 3}},
 		{"one", Config{MinBytes: 7, MaxBytes: 7, StepFactor: 2}, []int64{7}},
+		{"product that wraps to a size in range", Config{MinBytes: 1<<33 + 1, MaxBytes: 1 << 40, StepFactor: 1<<31 + 1<<2}, []int64{1<<33 + 1}},
+		{"no step", Config{MinBytes: 7, MaxBytes: 7}, []int64{7}},
+		{"nothing times a factor", Config{StepFactor: 2}, []int64{0}},
 		{"product beyond int64", Config{MinBytes: 1 << 62, MaxBytes: math.MaxInt64, StepFactor: 4}, []int64{1 << 62}},
 		{"sum beyond int64", Config{MinBytes: 1, MaxBytes: math.MaxInt64, StepBytes: math.MaxInt64}, []int64{1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, tt.c.sizes())
+			got, err := tt.c.sizes()
+			require.NoError(t, err)
+			require.Equal(t, tt.want, got)
 		})
 	}
 }

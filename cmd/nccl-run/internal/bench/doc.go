@@ -5,6 +5,6 @@
 // report writes what comes out, package check says what is right. It knows
 // nothing of how a collective works; that is package nccl's.
 //
-// Start reading at [Run], then world.go (devices, communicators, buffers of one
+// Start reading at [Run], then pass.go (devices, communicators, buffers of one
 // pass) and measure.go (one cell of the table).
 package bench

@@ -31,6 +31,7 @@ func (k cell) String() string {
 type sample struct {
 	seconds float64 // of one operation
 	wrong   int64   // elements, and bytes of canaries
+	first   string  // where the first wrong thing is; empty if nothing is
 }
 
 // measure times a cell and checks it.
@@ -53,7 +54,7 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 	}
 	if repetitions > 0 && p.c.Iters == 1 && p.c.Agg == 1 {
 		repetitions--
-		if s.wrong, err = p.verify(k, data); err != nil {
+		if s.wrong, s.first, err = p.verify(k, data); err != nil {
 			return s, err
 		}
 	}
@@ -64,7 +65,7 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 		if err = p.once(ctx, k, 1); err != nil {
 			return s, err
 		}
-		if s.wrong, err = p.verify(k, data); err != nil {
+		if s.wrong, s.first, err = p.verify(k, data); err != nil {
 			return s, err
 		}
 	}
@@ -143,15 +144,23 @@ func (p *pass) prepare(k cell) (check.Case, error) {
 }
 
 // verify counts what differs from what must be: elements of results, elements
-// of inputs that are not to change, and bytes of canaries.
-func (p *pass) verify(k cell, data check.Case) (wrong int64, err error) {
+// of inputs that are not to change, and bytes of canaries. It says where the
+// first is.
+func (p *pass) verify(k cell, data check.Case) (wrong int64, first string, err error) {
 	want := p.want[:data.Bytes()]
-	compare := func(b *buffer) error {
+	compare := func(rank int, which string, b *buffer) error {
 		got, damaged, err := b.read(p.stage)
 		if err != nil {
 			return err
 		}
-		differ, _ := data.Wrong(got, want)
+		differ, at := data.Wrong(got, want)
+		switch {
+		case first != "":
+		case differ > 0:
+			first = fmt.Sprintf("rank %d %s, element %d", rank, which, at)
+		case damaged > 0:
+			first = fmt.Sprintf("rank %d %s, outside the buffer", rank, which)
+		}
 		wrong += int64(damaged + differ)
 		return nil
 	}
@@ -161,15 +170,15 @@ func (p *pass) verify(k cell, data check.Case) (wrong int64, err error) {
 		} else {
 			data.Input(i, want)
 		}
-		if err := compare(p.ranks[i].send); err != nil {
-			return wrong, err
+		if err := compare(i, "send", p.ranks[i].send); err != nil {
+			return wrong, first, err
 		}
 	}
 	data.Expected(want)
 	for i := range p.ranks {
-		if err := compare(p.ranks[i].recv); err != nil {
-			return wrong, err
+		if err := compare(i, "recv", p.ranks[i].recv); err != nil {
+			return wrong, first, err
 		}
 	}
-	return wrong, nil
+	return wrong, first, nil
 }

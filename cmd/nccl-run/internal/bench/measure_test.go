@@ -40,28 +40,35 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 			data, err := p.prepare(k)
 			require.NoError(t, err)
 
-			wrong, err := p.verify(k, data)
+			wrong, first, err := p.verify(k, data)
 			require.NoError(t, err)
 			require.Equal(t, int64(n*count), wrong, "no collective ran")
+			require.Equal(t, "rank 0 recv, element 0", first)
 
 			for i := range p.ranks {
 				recv := memories[2*i+1]
 				data.Expected(recv.bytes[p.ranks[i].recv.data()-hostBase:][:data.Bytes()])
 			}
-			wrong, err = p.verify(k, data)
+			wrong, first, err = p.verify(k, data)
 			require.NoError(t, err)
 			require.Zero(t, wrong)
+			require.Empty(t, first)
 
 			for i, m := range memories {
-				b := p.ranks[i/2].send
+				b, which := p.ranks[i/2].send, "send"
 				if i%2 == 1 {
-					b = p.ranks[i/2].recv
+					b, which = p.ranks[i/2].recv, "recv"
 				}
 				for at := range b.start + b.size + guardBytes {
 					m.bytes[at] ^= 1
-					wrong, err = p.verify(k, data)
+					wrong, first, err = p.verify(k, data)
 					require.NoError(t, err)
 					require.Equal(t, int64(1), wrong, "buffer %d byte %d", i, at)
+					where := "outside the buffer"
+					if at >= b.start && at < b.start+b.size {
+						where = fmt.Sprintf("element %d", (at-b.start)/4)
+					}
+					require.Equal(t, fmt.Sprintf("rank %d %s, %s", i/2, which, where), first)
 					m.bytes[at] ^= 1
 				}
 			}

@@ -84,7 +84,16 @@ func (p *pass) fill(ctx context.Context, m *Machine, w walk, getenv func(string)
 		OnLaunch: p.launched,
 		Getenv:   getenv,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	// The environment may leave less to choose from than the flags do.
+	for _, k := range w.cases {
+		if _, err := p.comms[0].Explain(1, k.typ, k.op); err != nil {
+			return fmt.Errorf("%s %s: %w", k.typ.LongName(), k.op, err)
+		}
+	}
+	return nil
 }
 
 func (p *pass) launched(info nccl.LaunchInfo) {

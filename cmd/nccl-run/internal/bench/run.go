@@ -41,11 +41,15 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 		return refuse("maxbytes (-e) %d is too large: here %d ranks may have buffers of up to %d bytes each",
 			c.MaxBytes, c.Ranks(), m.MaxBuffers/buffers)
 	}
+	sizes, err := c.sizes()
+	if err != nil {
+		return err
+	}
 	walks, skipped, err := chooseWalks(c)
 	if err != nil {
 		return err
 	}
-	r := &run{c: c, m: m, getenv: getenv, out: out, sizes: c.sizes(), skipped: skipped}
+	r := &run{c: c, m: m, getenv: getenv, out: out, sizes: sizes, skipped: skipped}
 	for _, w := range walks {
 		r.total += len(w.cases) * len(r.sizes) * c.Schedules
 	}
@@ -153,7 +157,7 @@ func (r *run) introduce(w walk, p *pass) {
 		r.out.Comment(fmt.Sprintf("protocol %s", w.protos[0]))
 	}
 	if r.c.Trace {
-		p.traceStart(r.out)
+		r.traceStart(p)
 	}
 }
 
@@ -176,6 +180,9 @@ func (r *run) pass(ctx context.Context, w walk, p *pass, rows []tally, last bool
 				}
 				row[i].seconds += s.seconds
 				row[i].wrong += s.wrong
+				if s.wrong > 0 {
+					r.out.Comment(fmt.Sprintf("seed %d: %v: %d wrong, the first: %s", p.seed, cell, s.wrong, s.first))
+				}
 			}
 			r.done++
 			if last {

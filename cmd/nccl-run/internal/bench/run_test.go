@@ -118,6 +118,8 @@ func TestRunCountsWrong(t *testing.T) {
 		require.Equal(t, int64(2*3), row.In.Wrong)
 	}
 	require.Equal(t, 4, out.summary.OutOfBounds)
+	require.Len(t, out.comments, 2*2*3, "each seed is named")
+	require.Equal(t, "seed 2: float sum, 2 elements, out of place: 2 wrong, the first: rank 1 send, element 0", out.comments[4])
 }
 
 // lyingDriver returns a wrong byte whenever memory of its GPU 1 is read.

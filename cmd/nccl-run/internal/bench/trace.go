@@ -6,10 +6,13 @@ import (
 )
 
 // traceStart prints what was decided before the first operation: the machine as
-// the ranks see it, and the rings.
-func (p *pass) traceStart(out Sink) {
-	comments(out, "topology "+p.comms[0].Topology().String())
-	comments(out, p.comms[0].Graph().String())
+// the ranks see it, what was odd in its file, and the rings.
+func (r *run) traceStart(p *pass) {
+	comments(r.out, "topology "+p.comms[0].Topology().String())
+	for _, n := range r.m.System.Notes {
+		r.out.Comment(fmt.Sprintf("%s:%d:%d: %s", r.m.System.Name, n.Line, n.Column, n.Text))
+	}
+	comments(r.out, p.comms[0].Graph().String())
 }
 
 // traceRow prints what was decided for the operation of a row, and what else

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/coll"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 )
 
 // options is what the command line says: the run itself, and where its output
@@ -85,7 +86,7 @@ func newFlags() *flagSet {
 	add = f.section("What it runs")
 	add("algo", "", algorithms(&o.Algos), "algorithm, or auto (default auto)")
 	add("proto", "", protocols(&o.Protos), "LL, LL128 or Simple; all: one pass for each; auto (default auto)")
-	add("channels", "", integer(&o.Channels, 0, anyCount), "channels of every operation; 0 leaves the choice to the planner (default 0)")
+	add("channels", "", integer(&o.Channels, 0, nccl.MaxChannels), "channels of every operation; 0 leaves the choice to the planner (default 0)")
 
 	add = f.section("PTX machine")
 	add("seed", "", seed(&o.Seed), "seed of the schedule and of the data: the same seed gives the same run (default 1)")
@@ -95,9 +96,11 @@ func newFlags() *flagSet {
 	add = f.section("Output")
 	add("json", "", text(&o.json, "file"), "write a report as nccl-tests does; - or nothing: to standard output, instead of the table")
 	add("output_file", "J", text(&o.json, "file"), "the same, as nccl-tests calls it")
-	f.sections[len(f.sections)-1].flags.Lookup("json").NoOptDefVal = "-"
-	f.sections[len(f.sections)-1].flags.BoolVar(&o.Trace, "trace", false,
+	add("trace", "", boolean(&o.Trace),
 		"print what was decided, as comment lines: the machine, rings, and for each size protocol, channels, kernel and the alternatives")
+	output := f.sections[len(f.sections)-1].flags
+	output.Lookup("json").NoOptDefVal = "-"
+	output.Lookup("trace").NoOptDefVal = "true"
 
 	for _, l := range lacking {
 		f.lacking.VarP(absent(l.neutral, l.what), l.name, l.short, "")

@@ -93,12 +93,18 @@ func TestRefusals(t *testing.T) {
 		{"--algo Tree", "float sum: find kernel: AllReduce_Sum_f32_TREE_LL: valid, but this build has no kernel"},
 		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
 		{"--device cuda", "--device cuda: not in this build"},
+		{"--channels 65", "--channels: 65 is out of range; allowed are 0 to 64"},
+		{"--trace=maybe", `--trace: unknown value "maybe" (allowed: true false)`},
+		{"-b 0 -e 100M -i 1", "stepbytes (-i) 1 makes 104857601 sizes of minbytes (-b) 0 to maxbytes (-e) 104857600; at most 1048576 are allowed"},
+		{"--json " + filepath.Join(dir, "none", "report.json"), "--json: open "},
+		{"--json " + dir, "is a directory"},
 		{"--seed -1", `--seed: "-1" is not a whole number`},
 		{"--schedules 0", "--schedules: 0 is out of range"},
 		{"--plant-hang 8", "rank 8 cannot hang: there are ranks 0 to 7"},
 
 		{"--topo dgx-h10", `--topo dgx-h10: unknown topology "dgx-h10"; did you mean "dgx-h100"?`},
 		{"--topo " + filepath.Join(dir, "none.xml"), "none.xml"},
+		{"--topo /dev/zero", "it has more than 16777216 bytes"},
 		{"--topo " + file("text.xml", "not xml\n"), "text.xml:1:1: "},
 		{"--topo " + file("cut.xml", "<system version=\"1\">\n  <cpu numaid=\"0\""), "cut.xml:2:"},
 		{"--topo " + file("empty.xml", `<system version="1"/>`), "empty.xml"},
@@ -121,6 +127,32 @@ func TestRefusals(t *testing.T) {
 			require.True(t, strings.HasPrefix(stderr, "nccl-run: "), stderr)
 			require.Contains(t, stderr, tt.want)
 		})
+	}
+}
+
+// A request that is refused, by the environment too, leaves no file and no header.
+func TestRefusalLeavesFiles(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "report.json")
+		if exists {
+			require.NoError(t, os.WriteFile(path, []byte("before"), 0o644))
+		}
+		var out, err bytes.Buffer
+		status := Main(context.Background(), &Process{
+			Args:    []string{"all-reduce", "-g", "2", "-b", "4", "-e", "4", "--json", path},
+			Environ: []string{"NCCL_ALGO=Tree"}, Stdout: &out, Stderr: &err,
+		})
+		require.Equal(t, StatusRefused, status)
+		require.Empty(t, out.String())
+		require.Contains(t, err.String(), "float sum: ")
+		require.Contains(t, err.String(), "Tree and any protocol: not in this build; possible: Ring LL, Ring Simple")
+		if exists {
+			held, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, "before", string(held))
+		} else {
+			require.NoFileExists(t, path)
+		}
 	}
 }
 

@@ -1,9 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -22,16 +21,24 @@ type output struct {
 
 	table    *report.Table    // nil if standard output carries the document
 	document *report.Document // nil until the run begins, or if nobody asked
+	file     *file            // of the document; nil if it has none
 	run      *report.Run
 	wrong    int
 }
 
-func newOutput(p *Process, o *options, m *bench.Machine) *output {
+// newOutput opens what is to be written, so that it is refused before anything
+// runs if it cannot be.
+func newOutput(p *Process, o *options, m *bench.Machine) (*output, error) {
 	out := &output{p: p, o: o, m: m, start: time.Now(), progress: newProgress(p.Stderr)}
-	if o.json != "-" {
-		out.table = report.NewTable(p.Stdout)
+	if o.json == "-" {
+		return out, nil
 	}
-	return out
+	out.table = report.NewTable(p.Stdout)
+	var err error
+	if o.json != "" {
+		out.file, err = openFile(o.json)
+	}
+	return out, err
 }
 
 // Begin implements bench.Sink.
@@ -109,21 +116,30 @@ func (out *output) End(s report.Summary) {
 func (out *output) close(failure error) error {
 	out.progress.clear()
 	if out.run == nil {
-		return nil
+		return out.file.discard()
 	}
 	var ended string
 	if failure != nil {
 		// A fault lists everyone concerned on lines of their own.
 		ended = strings.ReplaceAll(failure.Error(), "\n  ", "; ")
 	}
-	if out.table != nil {
-		if ended != "" {
-			out.table.Comment("error: " + ended)
-		}
-		if err := out.table.Close(); err != nil {
-			return fmt.Errorf("standard output: %w", err)
-		}
+	return cmp.Or(out.closeTable(ended), out.closeDocument(ended))
+}
+
+func (out *output) closeTable(ended string) error {
+	if out.table == nil {
+		return nil
 	}
+	if ended != "" {
+		out.table.Comment("error: " + ended)
+	}
+	if err := out.table.Close(); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+func (out *output) closeDocument(ended string) error {
 	if out.document == nil {
 		return nil
 	}
@@ -133,18 +149,5 @@ func (out *output) close(failure error) error {
 	if out.o.json == "-" {
 		return out.document.Write(out.p.Stdout)
 	}
-	return writeFile(out.o.json, out.document.Write)
-}
-
-// writeFile replaces a file by what write writes.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		_ = f.Close() // the first error says more
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return f.Close()
+	return out.file.replace(out.document.Write)
 }

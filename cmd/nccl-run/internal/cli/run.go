@@ -23,7 +23,10 @@ func run(ctx context.Context, p *Process, o *options, given *pflag.FlagSet) erro
 	for _, name := range []string{"datatype", "op", "proto"} {
 		o.SkipUnbuilt = o.SkipUnbuilt || strings.EqualFold(given.Lookup(name).Value.String(), all)
 	}
-	out := newOutput(p, o, m)
+	out, err := newOutput(p, o, m)
+	if err != nil {
+		return err
+	}
 	err = bench.Run(ctx, &o.Config, m, lookup(p.Environ), out)
 	if closed := out.close(err); err == nil {
 		err = closed

@@ -53,6 +53,18 @@ func integer(p *int, lo, hi int) *value {
 	}}
 }
 
+// boolean reads what may be left out: a flag alone is true.
+func boolean(p *bool) *value {
+	return &value{kind: "bool", parse: func(text string) error {
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return unknown("value", text, []string{"true", "false"})
+		}
+		*p = b
+		return nil
+	}}
+}
+
 func seed(p *uint64) *value {
 	return &value{kind: "n", parse: func(text string) error {
 		n, err := strconv.ParseUint(text, 0, 64)
