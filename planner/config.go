@@ -63,7 +63,7 @@ const warpSize = 32
 // NCCL v2.30 src/graph/tuning.cc).
 const minThreads = 2 * warpSize
 
-// op names the operation in New's errors.
+// opNew names the operation in New's errors.
 const opNew = "plan communicator"
 
 // check refuses a configuration that cannot be planned for.

@@ -1,7 +1,6 @@
 package topo
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -130,8 +129,6 @@ func TestLinks(t *testing.T) {
 		Name: "a", GUID: 0xab, BW: 1.25, Latency: 1.5, Coll: true, MaxConn: 64, Rail: 3, Plane: -1,
 	}, net)
 
-	var text bytes.Buffer
-	require.NoError(t, s.WriteText(&text))
 	require.Equal(t, `f.xml: 2 GPUs, 1 CPU, 1 network port
   CPU 8 (ppc64)  C2C 223.6 -> GPU 0  NVL 60 -> GPU 0
     PCI 0001:00:00.0  [PCI 24]
@@ -140,7 +137,7 @@ func TestLinks(t *testing.T) {
     PCI 0002:00:00.0  [PCI 24]
       NIC 0002:01:00.0  [PCI 6]
         NET 0 a  [NET 1.25]
-`, text.String())
+`, s.String())
 }
 
 // TestFlattenSwitch: both levels of a Broadcom switch are one node.

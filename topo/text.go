@@ -1,31 +1,16 @@
 package topo
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// String returns what WriteText writes.
-func (s *System) String() string {
-	var b bytes.Buffer
-	s.writeText(&b)
-	return b.String()
-}
-
-// WriteText writes the system for people: a tree of CPUs, switches, GPUs and
+// String returns the system for people: a tree of CPUs, switches, GPUs and
 // network cards, each with the bandwidth of its link to what is above it in
 // GB/s, and the other links of CPUs and GPUs.
-func (s *System) WriteText(w io.Writer) error {
-	var b bytes.Buffer
-	s.writeText(&b)
-	_, err := b.WriteTo(w)
-	return err
-}
-
-func (s *System) writeText(b *bytes.Buffer) {
+func (s *System) String() string {
+	b := new(strings.Builder)
 	fmt.Fprintf(b, "%s: %s", s.Name, plural(len(s.Nodes[NodeDEV]), "GPU"))
 	if ranks := len(s.Nodes[NodeGPU]); ranks != len(s.Nodes[NodeDEV]) {
 		fmt.Fprintf(b, " (%s)", plural(ranks, "rank"))
@@ -38,11 +23,12 @@ func (s *System) writeText(b *bytes.Buffer) {
 	for _, cpu := range s.Nodes[NodeCPU] {
 		s.writeNode(b, cpu, nil, 1)
 	}
+	return b.String()
 }
 
 // writeNode writes a line for the node at the end of link up, then what is
 // below it.
-func (s *System) writeNode(b *bytes.Buffer, n *Node, up *Link, level int) {
+func (s *System) writeNode(b *strings.Builder, n *Node, up *Link, level int) {
 	b.WriteString(strings.Repeat("  ", level) + s.describe(n))
 	if up != nil {
 		fmt.Fprintf(b, "  [%s %s]", up.Type, gbs(up.BW))
