@@ -42,7 +42,13 @@ func (e *event) done() bool { return e.completed >= e.recorded }
 
 func (e *event) Query() (bool, error) { return e.m.query(e.done) }
 
-func (e *event) Synchronize(ctx context.Context) error { return e.m.await(ctx, e.done) }
+// Synchronize waits for the Record that is the last when it is called.
+func (e *event) Synchronize(ctx context.Context) error {
+	e.m.mu.Lock()
+	ticket := e.recorded
+	e.m.mu.Unlock()
+	return e.m.await(ctx, func() bool { return e.completed >= ticket })
+}
 
 func (e *event) Elapsed(start device.Event) (float64, error) {
 	if err := e.m.lock(); err != nil {
