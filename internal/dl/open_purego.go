@@ -1,0 +1,25 @@
+//go:build linux && (amd64 || arm64) && !nodl
+
+package dl
+
+import "github.com/ebitengine/purego"
+
+func open(name string) (uintptr, error) {
+	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+func lookUp(handle uintptr, name string) (uintptr, error) { return purego.Dlsym(handle, name) }
+
+// Call calls the function with integer arguments and returns its result.
+//
+// A conversion uintptr(unsafe.Pointer(&v)) that stands in the argument list
+// itself moves v to the heap and keeps it there during the call, as with
+// syscall.Syscall; an address computed earlier or elsewhere does not, for
+// goroutine stacks move. A list written out in the call is allocated for it; a
+// slice kept from call to call and passed as args... is not.
+//
+//go:uintptrescapes
+func (p Proc) Call(args ...uintptr) uintptr {
+	result, _, _ := purego.SyscallN(uintptr(p), args...)
+	return result
+}
