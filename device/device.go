@@ -74,7 +74,8 @@ type Device interface {
 	// CopyOut reads device memory. It is not ordered with streams.
 	CopyOut(dst []byte, src Ptr) error
 
-	// EnablePeer lets kernels of this device access memory of other.
+	// EnablePeer lets kernels of this device access memory of other. Doing it
+	// again changes nothing.
 	EnablePeer(other Device) error
 
 	// LoadModule makes the kernels of a PTX module ready. name appears in
@@ -156,5 +157,29 @@ type Event interface {
 	// Elapsed returns the microseconds from start's completion to this one's.
 	// On the PTX machine this is simulated time and means nothing.
 	Elapsed(start Event) (float64, error)
+	Close() error
+}
+
+// Capturer is a Stream whose work can be recorded instead of run, and run later
+// any number of times. Streams of real GPUs are Capturers.
+type Capturer interface {
+	Stream
+	// BeginCapture makes the stream record what is queued from now on, by any
+	// goroutine. Streams that wait for one of its events join the capture and must
+	// be waited for in turn before it ends. Query and Synchronize are not allowed
+	// meanwhile.
+	BeginCapture() error
+	// Capturing reports whether the stream is being captured, by whomever.
+	Capturing() (bool, error)
+	// EndCapture ends the capture and returns what was recorded.
+	EndCapture() (Graph, error)
+}
+
+// Graph is work that was captured from a stream.
+type Graph interface {
+	// Launch queues all of the work on a stream of the same driver. Launches of
+	// one graph run one after another.
+	Launch(s Stream) error
+	// Close waits for nothing; launches under way still run.
 	Close() error
 }
