@@ -93,6 +93,9 @@ type HostMem interface {
 	// one relaxed system-scope access.
 	Load32(off int64) uint32
 	Store32(off int64, v uint32)
+	// Write copies src to byte offset off, with ordinary stores: work that is
+	// queued later sees them.
+	Write(off int64, src []byte)
 	Free() error
 }
 
@@ -160,17 +163,34 @@ type Event interface {
 	Close() error
 }
 
+// QueueLimiter is a Device on which only so many streams make progress side by
+// side.
+type QueueLimiter interface {
+	Device
+	// HardwareQueues returns how many, and what to do to have more. With more
+	// streams, work on one may have to wait for a kernel on another to end.
+	HardwareQueues() (n int, more string)
+}
+
 // Capturer is a Stream whose work can be recorded instead of run, and run later
-// any number of times. Streams of real GPUs are Capturers.
+// any number of times. Streams of real GPUs and of the PTX machine are Capturers.
 type Capturer interface {
 	Stream
 	// BeginCapture makes the stream record what is queued from now on, by any
 	// goroutine. Streams that wait for one of its events join the capture and must
 	// be waited for in turn before it ends. Query and Synchronize are not allowed
-	// meanwhile.
+	// meanwhile, nor is waiting for an event that was recorded outside.
 	BeginCapture() error
-	// Capturing reports whether the stream is being captured, by whomever.
-	Capturing() (bool, error)
+	// CaptureID identifies the capture that the stream is part of, whoever began
+	// it: no two captures of a process have the same. It is 0 if there is none, and
+	// an error if a wrong call has broken the capture.
+	CaptureID() (uint64, error)
+	// RecordExternal and WaitExternal are Record and Wait for the graph instead of
+	// the capture: every launch of the graph records e, or waits for the last
+	// Record of e at that time, as if they were called then. They are allowed
+	// during a capture only.
+	RecordExternal(e Event) error
+	WaitExternal(e Event) error
 	// EndCapture ends the capture and returns what was recorded.
 	EndCapture() (Graph, error)
 }

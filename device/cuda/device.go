@@ -169,6 +169,11 @@ func (d *Device) Ordinal() int { return d.ordinal }
 // Info returns what is known of the device.
 func (d *Device) Info() device.Info { return d.drv.infos[d.ordinal] }
 
+// HardwareQueues returns how many streams make progress side by side.
+func (d *Device) HardwareQueues() (n int, more string) {
+	return d.drv.Connections(), fmt.Sprintf("set %s, up to %d, before the program starts", connectionsVariable, mostConnections)
+}
+
 // EnablePeer lets kernels of this device access memory of other.
 func (d *Device) EnablePeer(other device.Device) error {
 	o, ok := other.(*Device)

@@ -23,7 +23,7 @@ type fake struct {
 	*library
 	count, fail, retained, busy, offset, noPeer, blocks, objects dl.Proc
 	loseContext, env, connectionsAtInit, launched                dl.Proc
-	linkDelay, mostLinks                                         dl.Proc
+	linkDelay, mostLinks, breakCapture                           dl.Proc
 }
 
 // compiled holds the stand-ins built so far, by their -D flags.
@@ -71,6 +71,7 @@ func newFake(t testing.TB, defines ...string) *fake {
 		{Name: "fake_launched", Proc: &f.launched},
 		{Name: "fake_link_delay", Proc: &f.linkDelay},
 		{Name: "fake_most_links", Proc: &f.mostLinks},
+		{Name: "fake_break_capture", Proc: &f.breakCapture, Optional: true},
 	}))
 	return f
 }

@@ -13,7 +13,13 @@ import (
 const captureRelaxed = 2
 
 // Source: CUDA driver API, enum CUstreamCaptureStatus.
-const captureNone = 0
+const (
+	captureNone        = 0
+	captureInvalidated = 2
+)
+
+// Source: CUDA driver API, CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL.
+const externalEvent = 1
 
 // BeginCapture makes the stream record what is queued from now on.
 func (s *Stream) BeginCapture() error {
@@ -25,16 +31,65 @@ func (s *Stream) BeginCapture() error {
 	return s.dev.check("cuStreamBeginCapture", rc, "%s", s)
 }
 
-// Capturing reports whether the stream is being captured, by whomever. One
-// whose capture a wrong call has broken is, until the capture is ended.
-func (s *Stream) Capturing() (bool, error) {
-	if err := s.enter("capturing"); err != nil {
-		return false, err
+// CaptureID identifies the capture that the stream is part of, by whomever it
+// was begun.
+func (s *Stream) CaptureID() (uint64, error) {
+	if err := s.enter("capture"); err != nil {
+		return 0, err
 	}
 	defer s.dev.leave()
-	var status int32
-	rc := s.dev.lib.streamIsCapturing.Call(s.handle, uintptr(unsafe.Pointer(&status)))
-	return status != captureNone, s.dev.check("cuStreamIsCapturing", rc, "%s", s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rc := s.dev.lib.streamCaptureInfo.Call(s.capture.call[:]...)
+	switch {
+	case Code(rc) != success:
+		return 0, s.dev.check("cuStreamGetCaptureInfo", rc, "%s", s)
+	case s.capture.status == captureNone:
+		return 0, nil
+	case s.capture.status == captureInvalidated:
+		return 0, fmt.Errorf("cuda: %s: its capture was broken by a call that is not allowed during a capture; end the capture and begin another", s)
+	}
+	return s.capture.id, nil
+}
+
+// captureBlock is the argument block of cuStreamGetCaptureInfo, made once: it is
+// asked before every collective.
+type captureBlock struct {
+	status int32
+	id     uint64
+	call   [6]uintptr
+}
+
+func (b *captureBlock) init(stream uintptr) {
+	b.call = [6]uintptr{stream, uintptr(unsafe.Pointer(&b.status)), uintptr(unsafe.Pointer(&b.id))}
+}
+
+// RecordExternal makes every launch of the graph record e.
+func (s *Stream) RecordExternal(e device.Event) error {
+	ev, err := s.ownEvent("record", e)
+	if err != nil {
+		return err
+	}
+	if err := s.enter("record"); err != nil {
+		return err
+	}
+	defer s.dev.leave()
+	rc := s.call(s.dev.lib.eventRecordFlags, ev.handle, s.handle, externalEvent)
+	return s.dev.check("cuEventRecordWithFlags", rc, "%s, event of GPU %d, external", s, ev.dev.ordinal)
+}
+
+// WaitExternal makes every launch of the graph wait for the last Record of e.
+func (s *Stream) WaitExternal(e device.Event) error {
+	ev, err := s.ownEvent("wait", e)
+	if err != nil {
+		return err
+	}
+	if err := s.enter("wait"); err != nil {
+		return err
+	}
+	defer s.dev.leave()
+	rc := s.call(s.dev.lib.streamWaitEvent, s.handle, ev.handle, externalEvent)
+	return s.dev.check("cuStreamWaitEvent", rc, "%s, event of GPU %d, external", s, ev.dev.ordinal)
 }
 
 // EndCapture ends the capture and makes what was recorded ready to launch.

@@ -51,6 +51,13 @@ func (h *hostMem) Load32(off int64) uint32 { return atomic.LoadUint32(h.word(off
 
 func (h *hostMem) Store32(off int64, v uint32) { atomic.StoreUint32(h.word(off), v) }
 
+func (h *hostMem) Write(off int64, src []byte) {
+	if off < 0 || off+int64(len(src)) > h.size || h.freed.Load() {
+		panic(fmt.Sprintf("cuda: host memory %q: no %d bytes at offset %d of %d, or it is free", h.label, len(src), off, h.size))
+	}
+	copy(dl.Bytes(h.base+uintptr(off), len(src)), src)
+}
+
 // word returns the aligned word at off; any other offset, or memory that is
 // free, is a programmer's error, as an index out of range is.
 func (h *hostMem) word(off int64) *uint32 {

@@ -45,7 +45,8 @@ type library struct {
 	streamWaitEvent, streamGetCtx                                     dl.Proc
 	eventCreate, eventDestroy, eventRecord, eventQuery                dl.Proc
 	eventElapsedTime                                                  dl.Proc
-	streamBeginCapture, streamEndCapture, streamIsCapturing           dl.Proc
+	streamBeginCapture, streamEndCapture, streamCaptureInfo           dl.Proc
+	eventRecordFlags                                                  dl.Proc
 	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch     dl.Proc
 	linkCreate, linkAddData, linkComplete, linkDestroy                dl.Proc
 	moduleLoadData, moduleUnload, moduleGetFunction, funcGetAttribute dl.Proc
@@ -102,12 +103,13 @@ func (l *library) functions() []dl.Symbol {
 		{Name: "cuEventCreate", Proc: &l.eventCreate},
 		{Name: "cuEventDestroy_v2", Proc: &l.eventDestroy},
 		{Name: "cuEventRecord", Proc: &l.eventRecord},
+		{Name: "cuEventRecordWithFlags", Proc: &l.eventRecordFlags, Since: "CUDA 11.1"},
 		{Name: "cuEventQuery", Proc: &l.eventQuery},
 		{Name: "cuEventElapsedTime", Proc: &l.eventElapsedTime},
 
 		{Name: "cuStreamBeginCapture_v2", Proc: &l.streamBeginCapture, Since: "CUDA 10.1"},
 		{Name: "cuStreamEndCapture", Proc: &l.streamEndCapture, Since: "CUDA 10.0"},
-		{Name: "cuStreamIsCapturing", Proc: &l.streamIsCapturing, Since: "CUDA 10.0"},
+		{Name: "cuStreamGetCaptureInfo_v2", Proc: &l.streamCaptureInfo, Since: "CUDA 11.3"},
 		{Name: "cuGraphInstantiateWithFlags", Proc: &l.graphInstantiate, Since: "CUDA 11.4"},
 		{Name: "cuGraphDestroy", Proc: &l.graphDestroy, Since: "CUDA 10.0"},
 		{Name: "cuGraphExecDestroy", Proc: &l.graphExecDestroy, Since: "CUDA 10.0"},

@@ -27,8 +27,9 @@ type Stream struct {
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
-	launch launchBlock
-	args   [3]uintptr // of the last call
+	launch  launchBlock
+	capture captureBlock
+	args    [3]uintptr // of the last call
 }
 
 var _ device.Capturer = (*Stream)(nil)
@@ -71,6 +72,7 @@ func (d *Device) addStream(handle uintptr, foreign bool) *Stream {
 	defer d.mu.Unlock()
 	s := &Stream{dev: d, handle: handle, query: []uintptr{handle}, number: d.numbered, foreign: foreign}
 	s.launch.init(handle, d.ownScope)
+	s.capture.init(handle)
 	d.numbered++
 	d.streams[s] = struct{}{}
 	return s

@@ -130,6 +130,10 @@ func testHostMem(b *bench) {
 	require.Zero(b, h.Load32(0))
 	require.Zero(b, h.Load32(8))
 
+	h.Write(13, []byte{1, 2, 3, 4})
+	require.Equal(b, uint32(0x03020100), h.Load32(12))
+	require.Equal(b, uint32(0x04), h.Load32(16))
+
 	// A running kernel sees what the host stores, and the host what it stores.
 	b.launch(b.stream, b.mod, "wait", 1, uint64(h.Ptr()), 7, uint64(h.Ptr())+64)
 	h.Store32(0, 7)

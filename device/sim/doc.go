@@ -11,7 +11,7 @@
 // Read in this order: [New] and [Config]; machine.go (what there is) and
 // drive.go (when it runs); sched.go, warp.go and split.go (who runs next);
 // lower.go (PTX instruction to executable op); memory.go and exec_mem.go
-// (addresses); barrier.go and warpsync.go; stuck.go.
+// (addresses); barrier.go and warpsync.go; stuck.go; graph.go (captures).
 //
 // # Execution
 //

@@ -19,6 +19,7 @@ type event struct {
 	completed uint64
 	at        uint64 // simulated nanoseconds of the last completion
 	closed    bool
+	mark      *mark // of the last Record, if it was in a capture
 }
 
 // complete marks a Record as done.
@@ -40,13 +41,32 @@ func (m *Machine) ownEvent(what string, e device.Event) (*event, error) {
 
 func (e *event) done() bool { return e.completed >= e.recorded }
 
-func (e *event) Query() (bool, error) { return e.m.query(e.done) }
+// settled refuses to ask an event that marks a place in a graph.
+func (e *event) settled(what string) error {
+	if e.mark != nil {
+		return fmt.Errorf("sim: %s an event that was last recorded in a capture", what)
+	}
+	return nil
+}
+
+func (e *event) Query() (bool, error) {
+	e.m.mu.Lock()
+	err := e.settled("query")
+	e.m.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	return e.m.query(e.done)
+}
 
 // Synchronize waits for the Record that is the last when it is called.
 func (e *event) Synchronize(ctx context.Context) error {
 	e.m.mu.Lock()
-	ticket := e.recorded
+	err, ticket := e.settled("synchronize"), e.recorded
 	e.m.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	return e.m.await(ctx, func() bool { return e.completed >= ticket })
 }
 
@@ -60,6 +80,9 @@ func (e *event) Elapsed(start device.Event) (float64, error) {
 		return 0, err
 	}
 	for _, ev := range []*event{s, e} {
+		if err := ev.settled("elapsed of"); err != nil {
+			return 0, err
+		}
 		if ev.recorded == 0 || !ev.done() {
 			return 0, errors.New("sim: elapsed: both events must be recorded and complete")
 		}

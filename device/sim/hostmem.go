@@ -45,6 +45,16 @@ func (h *hostMem) Store32(off int64, v uint32) {
 	h.m.touch()
 }
 
+func (h *hostMem) Write(off int64, src []byte) {
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	if off < 0 || off+int64(len(src)) > int64(len(h.a.data)) {
+		panic(fmt.Sprintf("sim: host memory %q: no %d bytes at offset %d of %d", h.a.label, len(src), off, len(h.a.data)))
+	}
+	copy(h.a.data[off:], src)
+	h.m.touch()
+}
+
 // word returns the aligned word at off; any other offset is a programmer's
 // error, as an index out of range is.
 func (h *hostMem) word(off int64) []byte {

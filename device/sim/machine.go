@@ -35,7 +35,8 @@ type Machine struct {
 	nextWake uint64    // when the first of them wakes
 	running  []*kernel // started and not ended, in the order of their start
 	gridIDs  uint64
-	cur      *warp // the warp that executes, for errors
+	captures uint64 // begun so far
+	cur      *warp  // the warp that executes, for errors
 	syncv    syncValues
 	watch    watch
 	stats    Stats

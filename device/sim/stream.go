@@ -8,7 +8,7 @@ import (
 	"github.com/ncclgo/ncclgo/device"
 )
 
-// stream is a queue of work of one GPU. It implements [device.Stream].
+// stream is a queue of work of one GPU. It implements [device.Capturer].
 type stream struct {
 	gpu *gpu
 
@@ -17,6 +17,12 @@ type stream struct {
 	queue  []item
 	active *kernel // the head of the queue, once started
 	closed bool
+
+	// While the stream is being captured: its place in the capture, and how many
+	// steps of each lane come before what is queued next.
+	capture *capture
+	lane    int
+	seen    []int
 }
 
 // item is a piece of queued work: one field is set.
@@ -28,15 +34,26 @@ type item struct {
 	copy   func() error
 }
 
-// push queues an item; s is not closed.
-func (s *stream) push(what string, it item) error {
+// open refuses work on a closed stream.
+func (s *stream) open(what string) error {
 	if s.closed {
 		return fmt.Errorf("sim: %s on a closed stream", what)
 	}
+	return nil
+}
+
+// add queues an item.
+func (s *stream) add(it item) {
 	s.queue = append(s.queue, it)
 	s.gpu.m.pumpable = true
 	s.gpu.m.touch()
-	return nil
+}
+
+// addRecord queues a Record of ev.
+func (s *stream) addRecord(ev *event) {
+	ev.recorded++
+	ev.mark = nil
+	s.add(item{record: ev, ticket: ev.recorded})
 }
 
 func (s *stream) Device() device.Device { return s.gpu }
@@ -51,8 +68,18 @@ func (s *stream) Launch(l *device.Launch) error {
 	if err != nil {
 		return err
 	}
+	if err := s.open("launch"); err != nil {
+		return err
+	}
+	if s.capture != nil {
+		kept := *l
+		kept.Args = slices.Clone(l.Args)
+		s.keep(step{launch: &kept})
+		return nil
+	}
 	k.stream = s
-	return s.push("launch", item{launch: k})
+	s.add(item{launch: k})
+	return nil
 }
 
 func (s *stream) Record(e device.Event) error {
@@ -65,10 +92,16 @@ func (s *stream) Record(e device.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := s.push("record", item{record: ev, ticket: ev.recorded + 1}); err != nil {
+	if err := s.open("record"); err != nil {
 		return err
 	}
-	ev.recorded++
+	if s.capture != nil {
+		ev.mark = &mark{capture: s.capture}
+		s.keep(step{record: ev.mark})
+		ev.mark.seen = slices.Clone(s.seen)
+		return nil
+	}
+	s.addRecord(ev)
 	return nil
 }
 
@@ -82,7 +115,14 @@ func (s *stream) Wait(e device.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.push("wait", item{wait: ev, ticket: ev.recorded})
+	if err := s.open("wait"); err != nil {
+		return err
+	}
+	if captured, err := s.capturedWait(ev); captured {
+		return err
+	}
+	s.add(item{wait: ev, ticket: ev.recorded})
+	return nil
 }
 
 func (s *stream) CopyAsync(dst, src device.Ptr, size int64) error {
@@ -128,15 +168,43 @@ func (s *stream) move(what string, do func() error, dst, src device.Ptr, size in
 			return err
 		}
 	}
-	return s.push(what, item{copy: do})
+	if err := s.open(what); err != nil {
+		return err
+	}
+	if s.capture != nil {
+		s.keep(step{item: item{copy: do}})
+		return nil
+	}
+	s.add(item{copy: do})
+	return nil
 }
 
 // done reports whether all queued work is done.
 func (s *stream) done() bool { return len(s.queue) == 0 }
 
-func (s *stream) Query() (bool, error) { return s.gpu.m.query(s.done) }
+// settled refuses to ask a stream that is being captured.
+func (s *stream) settled(what string) error {
+	s.gpu.m.mu.Lock()
+	defer s.gpu.m.mu.Unlock()
+	if s.capture != nil {
+		return fmt.Errorf("sim: %s a stream that is being captured", what)
+	}
+	return nil
+}
 
-func (s *stream) Synchronize(ctx context.Context) error { return s.gpu.m.await(ctx, s.done) }
+func (s *stream) Query() (bool, error) {
+	if err := s.settled("query"); err != nil {
+		return false, err
+	}
+	return s.gpu.m.query(s.done)
+}
+
+func (s *stream) Synchronize(ctx context.Context) error {
+	if err := s.settled("synchronize"); err != nil {
+		return err
+	}
+	return s.gpu.m.await(ctx, s.done)
+}
 
 func (s *stream) Close() error {
 	m := s.gpu.m

@@ -252,10 +252,11 @@ CUresult cuStreamDestroy_v2(object *s) { CALL(); return unmake(s, STREAM); }
 CUresult cuStreamQuery(object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); return busy ? NOT_READY : OK; }
 CUresult cuStreamSynchronize(object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); return OK; }
 CUresult cuStreamGetCtx(object *s, void **ctx) { CALL_IN_CONTEXT(); NEEDS(s, STREAM); *ctx = s->ctx; return OK; }
-CUresult cuStreamWaitEvent(object *s, object *e, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS(e, EVENT); return flags; }
+CUresult cuStreamWaitEvent(object *s, object *e, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS(e, EVENT); return flags == 1 && s->capturing ? OK : flags; }
 CUresult cuEventCreate(object **e, unsigned flags) { CALL_IN_CONTEXT(); *e = make(EVENT); return flags; }
 CUresult cuEventDestroy_v2(object *e) { CALL(); return unmake(e, EVENT); }
 CUresult cuEventRecord(object *e, object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS_HERE(e, EVENT); return OK; }
+CUresult cuEventRecordWithFlags(object *e, object *s, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS_HERE(e, EVENT); return flags == 1 && s->capturing ? OK : INVALID_VALUE; }
 CUresult cuEventQuery(object *e) { CALL_IN_CONTEXT(); NEEDS_HERE(e, EVENT); return busy ? NOT_READY : OK; }
 CUresult cuEventElapsedTime(float *ms, object *a, object *b) { CALL_IN_CONTEXT(); NEEDS(a, EVENT); NEEDS(b, EVENT); *ms = 1.5f; return OK; }
 
@@ -271,7 +272,15 @@ CUresult cuStreamBeginCapture_v2(object *s, int mode) {
   s->capturing = 1;
   return OK;
 }
-CUresult cuStreamIsCapturing(object *s, int *status) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); *status = s->capturing; return OK; }
+// A call that is not allowed during a capture breaks it.
+int fake_break_capture(object *s) { s->capturing = 2; return 0; }
+CUresult cuStreamGetCaptureInfo_v2(object *s, int *status, unsigned long long *id, void *graph, void *nodes, void *n) {
+  CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM);
+  if (graph || nodes || n) return INVALID_VALUE;
+  *status = s->capturing;
+  if (s->capturing == 1) *id = 77;
+  return OK;
+}
 CUresult cuStreamEndCapture(object *s, object **g) {
   CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM);
   if (!s->capturing) return 401;
