@@ -34,10 +34,12 @@ func without(j *job, missing int) func(*Calls) error {
 
 // TestAbort aborts while ranks wait for one that never comes: everybody leaves,
 // and the reports say who waited for whom.
-func TestAbort(t *testing.T) {
+func TestAbort(t *testing.T) { onEngines(t, testAbort) }
+
+func testAbort(t *testing.T, e engine) {
 	for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
 		t.Run(proto.String(), func(t *testing.T) {
-			_, cfg := machine(t, 3, patient)
+			cfg := e.config(t, 3, patient)
 			cfg.Protos = []coll.Proto{proto}
 			comms := mustInit(t, cfg)
 			const missing = 2
@@ -84,9 +86,11 @@ func TestAbort(t *testing.T) {
 
 // TestAbortAtAnyTime aborts while goroutines enqueue and wait: nobody is left
 // waiting, whatever state the ranks are in.
-func TestAbortAtAnyTime(t *testing.T) {
+func TestAbortAtAnyTime(t *testing.T) { onEngines(t, testAbortAtAnyTime) }
+
+func testAbortAtAnyTime(t *testing.T, e engine) {
 	for round := range 8 {
-		_, cfg := machine(t, 2, patient)
+		cfg := e.config(t, 2, patient)
 		comms, err := InitAll(context.Background(), cfg)
 		require.NoError(t, err)
 		j := newJob(t, comms, streamsOf(t, comms), coll.Float32, coll.OpSum, 200, true)
@@ -126,8 +130,10 @@ func TestAbortAtAnyTime(t *testing.T) {
 
 // TestAbortWhileClosing aborts while one rank's Close waits for an operation that
 // never ends and the others are closed already.
-func TestAbortWhileClosing(t *testing.T) {
-	_, cfg := machine(t, 3, patient)
+func TestAbortWhileClosing(t *testing.T) { onEngines(t, testAbortWhileClosing) }
+
+func testAbortWhileClosing(t *testing.T, e engine) {
+	cfg := e.config(t, 3, patient)
 	comms, err := InitAll(context.Background(), cfg)
 	require.NoError(t, err)
 	j := newJob(t, comms, streamsOf(t, comms), coll.Float32, coll.OpSum, 500, false)

@@ -30,9 +30,11 @@ type Comm struct {
 	mu      sync.Mutex
 	queue   *launch.Queue // guarded by mu, but for Idle and Wait
 	kernels *launch.Kernels
-	plans   map[shape]*plan // guarded by mu; of single calls
-	one     [1]call         // guarded by mu; the group of a single call
-	ops     uint64          // guarded by mu; operations enqueued
+	// gpuRanks are the ranks on the same GPU; nil if there is no other.
+	gpuRanks *gpuRanks
+	plans    map[shape]*plan // guarded by mu; of single calls
+	one      [1]call         // guarded by mu; the group of a single call
+	ops      uint64          // guarded by mu; operations enqueued
 }
 
 // Rank returns the rank of c in its communicator, from 0.

@@ -46,12 +46,22 @@ type Config struct {
 	// loaded while a collective may be in flight.
 	Kernels []coll.Variant
 
+	// NoGraphMixing saves what keeps operations in graphs in order with those of
+	// other graphs and those outside of any. The user then orders them, by streams
+	// and events, and synchronizes the streams that graphs were launched on before
+	// Close. (NCCL_GRAPH_MIXING_SUPPORT=0)
+	NoGraphMixing bool
+
 	// Logger receives what happens, with NCCL's subsystem in attribute "subsys"
 	// (INIT, GRAPH, COLL); nil means none, or, if NCCL_DEBUG is set, text on
 	// standard error at its level.
 	Logger *slog.Logger
+	// OnLoad, if not nil, is called by InitAll as kernels become ready, of those
+	// that have to be loaded: done of total, over all devices. It must be quick.
+	OnLoad func(done, total int)
 	// OnLaunch, if not nil, is called for every kernel launch, in the
-	// communicator's order. It must be quick and must not call the communicator.
+	// communicator's order; launches that a capture records count when they are
+	// recorded. It must be quick and must not call the communicator.
 	OnLaunch func(LaunchInfo)
 	// Getenv looks up a variable, like os.LookupEnv, which is the usual value. Nil
 	// means that there is no environment. It is called only by InitAll.

@@ -29,7 +29,28 @@
 // communicators at once. Kernels of one communicator never overlap, whatever
 // streams they are on. An operation starts when the work that was on its stream
 // before is done, and later work on that stream waits for it; no call waits for
-// the device, except [InitAll], [Comm.Finalize] and [Comm.Close].
+// the device, except [InitAll], [Comm.Finalize] and [Comm.Close]. InitAll loads
+// all kernels: that waits for the devices, and is done once, before there is
+// anything to wait for.
+//
+// # Graphs
+//
+// Operations may be captured: enqueue them while their stream is being captured
+// ([device.Capturer], or anyone's capture of a stream made by others), on every
+// rank. A graph may be launched any number of times, also mixed with other graphs
+// and with operations outside of any; launching it counts as a call of each
+// communicator in it: it has a place in the communicator's order, which must be
+// the same on every rank, and must not happen at the same time as another call of
+// that communicator. Whatever the streams, its operations start when those before
+// are done ([Config.NoGraphMixing] gives that up). A graph with operations of a
+// communicator must not be launched after that is closed, and streams of a group
+// are part of one capture, or all of none.
+//
+// # Several ranks on a GPU
+//
+// Ranks that share a GPU need a stream each: a kernel that waits for one behind
+// it on its stream never ends. They also need a hardware queue each, which a GPU
+// has few of; InitAll refuses too many.
 //
 // # Ownership
 //

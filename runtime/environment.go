@@ -141,6 +141,12 @@ func (e *environment) apply(cfg *Config) {
 	e.integer(&cfg.BufferBytes[coll.Simple], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
 	choices(e, &cfg.Algos, coll.AllReduce, coll.ParseAlgo, coll.NumAlgos, "NCCL_ALGO")
 	choices(e, &cfg.Protos, coll.AllReduce, coll.ParseProto, coll.NumProtos, "NCCL_PROTO")
+	mixing := 1
+	if cfg.NoGraphMixing {
+		mixing = 0
+	}
+	e.integer(&mixing, 0, 1, 1, "NCCL_GRAPH_MIXING_SUPPORT")
+	cfg.NoGraphMixing = mixing == 0
 	if cfg.Logger == nil {
 		cfg.Logger = e.logger()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +37,8 @@ func TestEnvironment(t *testing.T) {
 		{"NCCL_NTHREADS", "256", Config{Threads: 256}},
 		{"NCCL_BUFFSIZE", "1048576", Config{BufferBytes: [3]int{coll.Simple: 1 << 20}}},
 		{"NCCL_LL_BUFFSIZE", " 65536 ", Config{BufferBytes: [3]int{coll.LL: 1 << 16}}},
+		{"NCCL_GRAPH_MIXING_SUPPORT", "0", Config{NoGraphMixing: true}},
+		{"NCCL_GRAPH_MIXING_SUPPORT", "1", Config{}},
 		{"NCCL_ALGO", "Ring", Config{Algos: []coll.Algo{coll.Ring}}},
 		{"NCCL_ALGO", "ring,TREE", Config{Algos: []coll.Algo{coll.Tree, coll.Ring}}},
 		{"NCCL_ALGO", "allgather:pat", Config{}},
@@ -54,6 +57,21 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestLoadingLine logs that kernels are loaded, but not when it is quick.
+func TestLoadingLine(t *testing.T) {
+	var log bytes.Buffer
+	cfg := Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	l := loading{cfg: &cfg, total: 60, before: 30, said: time.Now()}
+	l.progress(1, 30)
+	require.Empty(t, log.String())
+	l.said = l.said.Add(-2 * loadingLine)
+	l.progress(2, 30)
+	require.Contains(t, log.String(), `level=INFO msg="loading kernels" subsys=INIT done=32 of=60`)
+	log.Reset()
+	l.progress(3, 30)
+	require.Empty(t, log.String(), "a line a second")
+}
+
 func TestEnvironmentRefuses(t *testing.T) {
 	for _, test := range []struct{ name, value, want string }{
 		{"NCCL_MIN_CTAS", "many", "InitAll: NCCL_MIN_CTAS=many: not a whole number"},
@@ -61,6 +79,7 @@ func TestEnvironmentRefuses(t *testing.T) {
 		{"NCCL_NTHREADS", "100", "InitAll: NCCL_NTHREADS=100: not a multiple of 32"},
 		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 512"},
 		{"NCCL_BUFFSIZE", "4M", "InitAll: NCCL_BUFFSIZE=4M: not a whole number"},
+		{"NCCL_GRAPH_MIXING_SUPPORT", "2", "InitAll: NCCL_GRAPH_MIXING_SUPPORT=2: allowed are 0 to 1"},
 		{"NCCL_ALGO", "rign", `InitAll: NCCL_ALGO=rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
 		{"NCCL_ALGO", "allgather:rign", `InitAll: NCCL_ALGO=allgather:rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
 		{"NCCL_PROTO", "^LL,LL128,Simple", "InitAll: NCCL_PROTO=^LL,LL128,Simple: it leaves nothing to choose from"},

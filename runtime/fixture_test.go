@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,11 +43,19 @@ func open(t testing.TB, driver device.Driver) []device.Device {
 	return devices
 }
 
+// longestTest is after what time the communicators of a test that hangs are
+// aborted: their errors then say who waited for whom.
+const longestTest = 2 * time.Minute
+
 // mustInit makes communicators that are aborted and closed when the test ends.
 func mustInit(t testing.TB, cfg Config) []*Comm {
 	t.Helper()
 	comms, err := InitAll(context.Background(), cfg)
 	require.NoError(t, err)
+	if _, ok := t.(*testing.T); ok {
+		late := time.AfterFunc(longestTest, func() { _ = comms[0].Abort() })
+		t.Cleanup(func() { late.Stop() })
+	}
 	t.Cleanup(func() {
 		for _, c := range comms {
 			_ = c.Abort()

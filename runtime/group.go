@@ -7,6 +7,7 @@ import (
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/runtime/internal/launch"
 )
 
 // Calls gathers the operations of a group. Its methods add one each; it is for
@@ -92,6 +93,9 @@ func (g *Calls) launch() error {
 	for i := range parts {
 		p := &parts[i]
 		if err := p.comm.prepare(p); err != nil {
+			for _, p := range parts[:i] {
+				p.comm.cancel(&p)
+			}
 			return err
 		}
 	}
@@ -129,6 +133,9 @@ type part struct {
 	next        int        // index of the launch to continue with
 	works       []abi.Work // what that launch has left; nil before it begins
 	first       uint64     // number of the first call in its communicator
+
+	capture  uint64 // ID of the capture that the streams are part of, 0: none
+	reserved reservation
 }
 
 // split sorts the calls by communicator, in the one order in which everyone
@@ -188,12 +195,50 @@ func (c *Comm) enqueue(k *call) error {
 //
 // Preconditions: c.mu is held.
 func (c *Comm) prepare(p *part) (err error) {
+	name := p.calls[0].shape.fn.String()
 	// Asked again, now that nobody else can be inside Close.
-	if err := c.usable(p.calls[0].shape.fn.String()); err != nil {
+	if err := c.usable(name); err != nil {
 		return err
 	}
-	p.plan, err = c.plan(p.calls)
-	return err
+	if p.capture, err = c.captureOf(name, p); err != nil {
+		return err
+	}
+	if p.plan, err = c.plan(p.calls); err != nil {
+		return err
+	}
+	if c.gpuRanks != nil && len(p.plan.launches) > 0 {
+		return c.gpuRanks.reserve(p, c.ops)
+	}
+	return nil
+}
+
+// cancel undoes prepare.
+//
+// Preconditions: c.mu is held; p is not begun.
+func (c *Comm) cancel(p *part) {
+	if p.reserved.made {
+		c.gpuRanks.cancel(p, c.ops)
+	}
+}
+
+// captureOf returns the ID of the capture that the streams of p are part of: all
+// or none, since work inside a capture cannot wait for work outside.
+func (c *Comm) captureOf(name string, p *part) (uint64, error) {
+	id, err := launch.CaptureOf(p.stream)
+	for _, s := range p.others {
+		if err != nil {
+			break
+		}
+		var other uint64
+		if other, err = launch.CaptureOf(s); err == nil && other != id {
+			return 0, result.New(result.InvalidUsage, name,
+				"the streams of the group are not all part of one capture; make the others wait for an event of the captured one, or use a group for each").At(c.rank)
+		}
+	}
+	if err != nil {
+		return 0, result.New(result.UnhandledCUDAError, name, "ask the stream for its capture: %w", err).At(c.rank)
+	}
+	return id, nil
 }
 
 // advance enqueues the next kernel of p, and sets p.done with the last.
@@ -209,7 +254,7 @@ func (c *Comm) advance(p *part) error {
 			p.done = true
 			return nil
 		}
-		err = c.queue.Enter(p.stream, p.others)
+		err = c.queue.Enter(p.capture, p.stream, p.others)
 	}
 	if err == nil {
 		err = c.launchNext(p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
@@ -75,12 +76,38 @@ func (i *initializer) place() error {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
 	}
 	i.shared.system, i.shared.ring = system, ring
+	sharing := map[device.Device]*gpuRanks{}
+	for dev, n := range ranksByDevice(i.cfg.Devices) {
+		if n == 1 {
+			continue
+		}
+		if err := enoughQueues(dev, n); err != nil {
+			return err
+		}
+		sharing[dev] = newGPURanks(i.cfg.Devices, dev)
+	}
 	for rank, dev := range i.cfg.Devices {
 		i.shared.comms = append(i.shared.comms, &Comm{
 			rank: rank, device: dev, shared: i.shared, serial: serials.Add(1), plans: map[shape]*plan{},
+			gpuRanks: sharing[dev],
 		})
 	}
 	return nil
+}
+
+// enoughQueues refuses more ranks on a device than can run side by side there.
+func enoughQueues(dev device.Device, ranks int) error {
+	limited, ok := dev.(device.QueueLimiter)
+	if !ok {
+		return nil
+	}
+	n, more := limited.HardwareQueues()
+	if ranks <= n {
+		return nil
+	}
+	return result.New(result.InvalidArgument, "Config.Devices",
+		"%d ranks on GPU %d, which has %d hardware queues; a kernel that waits for one behind it in its queue never ends: %s, or use fewer ranks on a GPU",
+		ranks, dev.Ordinal(), n, more)
 }
 
 // busOf returns the address of a device's GPU in the system.
@@ -115,13 +142,50 @@ func (i *initializer) load() error {
 		}
 		i.want(k)
 	}
+	p := loading{cfg: i.cfg, total: len(i.kernels) * len(ranksByDevice(i.cfg.Devices)), said: time.Now()}
+	seen := map[device.Device]bool{}
 	for _, c := range i.shared.comms {
 		var err error
-		if c.kernels, err = launch.Load(i.ctx, c.device, i.kernels); err != nil {
+		if c.kernels, err = launch.Load(i.ctx, c.device, i.kernels, p.progress); err != nil {
 			return err
+		}
+		if !seen[c.device] {
+			seen[c.device] = true
+			p.before += len(i.kernels)
 		}
 	}
 	return nil
+}
+
+// loading tells how far the loading of kernels is.
+type loading struct {
+	cfg    *Config
+	before int // kernels of the devices before
+	total  int
+	said   time.Time // when the log had the last line
+}
+
+// loadingLine is how often the log has a line about loading. What takes less
+// has none.
+const loadingLine = time.Second
+
+func (l *loading) progress(done, _ int) {
+	if l.cfg.OnLoad != nil {
+		l.cfg.OnLoad(l.before+done, l.total)
+	}
+	if now := time.Now(); now.Sub(l.said) >= loadingLine {
+		l.said = now
+		l.cfg.Logger.Info("loading kernels", "subsys", "INIT", "done", l.before+done, "of", l.total)
+	}
+}
+
+// ranksByDevice returns how many ranks each device has.
+func ranksByDevice(devices []device.Device) map[device.Device]int {
+	ranks := map[device.Device]int{}
+	for _, dev := range devices {
+		ranks[dev]++
+	}
+	return ranks
 }
 
 // want adds a kernel that all devices can run, once.
@@ -222,7 +286,7 @@ func (i *initializer) allocate() error {
 func (i *initializer) queues() error {
 	for rank, c := range i.shared.comms {
 		var err error
-		c.queue, err = launch.NewQueue(c.device, device.Ptr(i.shared.memory.Comm(rank)), i.shared.model.Channels(), fmt.Sprintf("rank %d", rank))
+		c.queue, err = launch.NewQueue(c.device, device.Ptr(i.shared.memory.Comm(rank)), i.shared.model.Channels(), fmt.Sprintf("rank %d", rank), !i.cfg.NoGraphMixing)
 		if err != nil {
 			return err
 		}

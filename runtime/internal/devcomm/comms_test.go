@@ -101,6 +101,11 @@ type fakeHostMem struct {
 
 func (m *fakeHostMem) Ptr() device.Ptr { return m.p }
 func (m *fakeHostMem) Free() error     { return m.dev.Free(m.p) }
+func (m *fakeHostMem) Write(off int64, src []byte) {
+	if err := m.dev.CopyIn(m.p+device.Ptr(off), src); err != nil {
+		panic(err)
+	}
+}
 func (m *fakeHostMem) Load32(off int64) uint32 {
 	var v uint32
 	if err := Decode(m.dev.memory[m.p][off:], &v); err != nil {

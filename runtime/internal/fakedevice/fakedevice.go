@@ -3,6 +3,7 @@ package fakedevice
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -22,13 +23,15 @@ type Driver struct {
 	fail func(request string) error  // guarded by mu; nil, or may make a request fail
 	seen func(launch *device.Launch) // guarded by mu; nil, or told of launches
 
+	queues int // guarded by mu; hardware queues of a device
+
 	// quiet stops the log and its cost.
 	quiet atomic.Bool
 }
 
 // New returns a Driver with n devices of the given properties.
 func New(n int, info device.Info) *Driver {
-	d := &Driver{next: 1 << 32, mem: map[device.Ptr][]byte{}}
+	d := &Driver{next: 1 << 32, mem: map[device.Ptr][]byte{}, queues: math.MaxInt}
 	for i := range n {
 		d.devices = append(d.devices, &Device{driver: d, ordinal: i, info: info})
 	}
@@ -48,6 +51,14 @@ func (d *Driver) OnLaunch(f func(*device.Launch)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seen = f
+}
+
+// SetHardwareQueues says how many hardware queues each device has; at first there
+// is no bound.
+func (d *Driver) SetHardwareQueues(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.queues = n
 }
 
 // Quiet makes requests on streams cost nothing: neither logged, nor failing, nor
@@ -141,6 +152,13 @@ func (d *Device) Ordinal() int { return d.ordinal }
 // Info returns the properties New was given.
 func (d *Device) Info() device.Info { return d.info }
 
+// HardwareQueues returns what SetHardwareQueues said.
+func (d *Device) HardwareQueues() (n int, more string) {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.driver.queues, "set FAKE_QUEUES"
+}
+
 // Alloc returns memory.
 func (d *Device) Alloc(size int64, label string) (device.Ptr, error) {
 	if err := d.driver.request("gpu %d: alloc %d %s", d.ordinal, size, label); err != nil {
@@ -194,7 +212,7 @@ func (d *Device) LoadModule(name string, _ []byte) (device.Module, error) {
 func (d *Device) NewStream() (device.Stream, error) { return d.NamedStream("stream"), nil }
 
 // NamedStream returns a stream that the log calls name.
-func (d *Device) NamedStream(name string) device.Stream { return &stream{d, name} }
+func (d *Device) NamedStream(name string) device.Capturer { return &stream{device: d, name: name} }
 
 // NewEvent returns an event that is always complete.
 func (d *Device) NewEvent() (device.Event, error) {
@@ -228,6 +246,14 @@ func (h *hostMem) Store32(off int64, v uint32) {
 	mem[0], mem[1], mem[2], mem[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
 }
 
+func (h *hostMem) Write(off int64, src []byte) {
+	mem, err := h.driver.at(h.p+device.Ptr(off), len(src))
+	if err != nil {
+		panic(err)
+	}
+	copy(mem, src)
+}
+
 type module struct {
 	device *Device
 	name   string
@@ -252,8 +278,9 @@ func (f *function) Occupancy(threads int) (int, error) {
 }
 
 type stream struct {
-	device *Device
-	name   string
+	device  *Device
+	name    string
+	capture *capture // guarded by device.driver.mu; the last one it was in
 }
 
 func (s *stream) Device() device.Device { return s.device }
@@ -275,12 +302,16 @@ func (s *stream) Record(e device.Event) error {
 	if s.device.driver.quiet.Load() {
 		return nil
 	}
+	s.recordIn(e.(*event))
 	return s.device.driver.request("%s: record", s.name)
 }
 
 func (s *stream) Wait(e device.Event) error {
 	if s.device.driver.quiet.Load() {
 		return nil
+	}
+	if err := s.joinOf(e.(*event)); err != nil {
+		return err
 	}
 	return s.device.driver.request("%s: wait", s.name)
 }
@@ -310,7 +341,10 @@ func (s *stream) Query() (bool, error)                  { return true, nil }
 func (s *stream) Synchronize(ctx context.Context) error { return ctx.Err() }
 func (s *stream) Close() error                          { return nil }
 
-type event struct{ driver *Driver }
+type event struct {
+	driver  *Driver
+	capture *capture // guarded by driver.mu; that of the last Record
+}
 
 func (e *event) Query() (bool, error)                        { return true, e.driver.request("query event") }
 func (e *event) Synchronize(ctx context.Context) error       { return ctx.Err() }

@@ -31,8 +31,9 @@ var loaded = struct {
 //
 // The first user decides what is loaded: loading waits for the device, and once
 // there are communicators the device may be waiting for a peer. A later one that
-// wants more is refused with ErrInvalidUsage.
-func Load(ctx context.Context, dev device.Device, wanted []*generated.Kernel) (*Kernels, error) {
+// wants more is refused with ErrInvalidUsage. progress, which may be nil, is told
+// how many of those that have to be loaded are ready.
+func Load(ctx context.Context, dev device.Device, wanted []*generated.Kernel, progress device.Progress) (*Kernels, error) {
 	loaded.mu.Lock()
 	defer loaded.mu.Unlock()
 	if k := loaded.byDevice[dev]; k != nil {
@@ -47,38 +48,44 @@ func Load(ctx context.Context, dev device.Device, wanted []*generated.Kernel) (*
 		return k, nil
 	}
 	k := &Kernels{dev: dev, functions: map[*generated.Kernel]device.Function{}, users: 1}
-	for _, kernel := range wanted {
-		if err := k.load(ctx, kernel); err != nil {
-			return nil, errors.Join(err, k.unload())
-		}
+	if err := k.load(ctx, wanted, progress); err != nil {
+		return nil, errors.Join(err, k.unload())
 	}
 	loaded.byDevice[dev] = k
 	return k, nil
 }
 
-func (k *Kernels) load(ctx context.Context, kernel *generated.Kernel) error {
-	if err := ctx.Err(); err != nil {
-		return result.New(result.Timeout, "load kernels", "%w", err)
+func (k *Kernels) load(ctx context.Context, wanted []*generated.Kernel, progress device.Progress) error {
+	sources := make([]device.Source, len(wanted))
+	for i, kernel := range wanted {
+		text, err := kernel.PTX()
+		if err != nil {
+			return err
+		}
+		sources[i] = device.Source{Name: kernel.Symbol + ".ptx", PTX: text}
 	}
-	text, err := kernel.PTX()
-	if err != nil {
-		return err
+	var err error
+	if k.modules, err = device.LoadModules(ctx, k.dev, sources, progress); err != nil {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return result.New(result.Timeout, "load kernels", "%w", err)
+		}
+		return fmt.Errorf("load kernels on GPU %d: %w", k.dev.Ordinal(), err)
 	}
-	m, err := k.dev.LoadModule(kernel.Symbol+".ptx", text)
-	if err != nil {
-		return fmt.Errorf("load %s on GPU %d: %w", kernel.Symbol, k.dev.Ordinal(), err)
+	for i, kernel := range wanted {
+		f, err := k.modules[i].Function(kernel.Symbol)
+		if err != nil {
+			return fmt.Errorf("load %s on GPU %d: %w", kernel.Symbol, k.dev.Ordinal(), err)
+		}
+		k.functions[kernel] = f
 	}
-	k.modules = append(k.modules, m)
-	f, err := m.Function(kernel.Symbol)
-	if err != nil {
-		return fmt.Errorf("load %s on GPU %d: %w", kernel.Symbol, k.dev.Ordinal(), err)
-	}
-	k.functions[kernel] = f
 	return nil
 }
 
 // Function returns the loaded function of a kernel, nil if it is not loaded.
 func (k *Kernels) Function(kernel *generated.Kernel) device.Function { return k.functions[kernel] }
+
+// Len returns how many kernels are loaded.
+func (k *Kernels) Len() int { return len(k.functions) }
 
 // Occupancy returns how many CTAs of threads threads of any loaded kernel, the
 // largest included, one SM holds at once.

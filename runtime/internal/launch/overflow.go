@@ -16,11 +16,21 @@ const (
 	overflowWorks = 512
 )
 
+// overflowBytes is the size of a block.
+const overflowBytes = overflowWorks * int64(unsafe.Sizeof(abi.Work{}))
+
 // overflow is device memory for the works that do not fit in a kernel's
 // parameter. It is allocated once, because allocating may wait for the device
-// and the device may be waiting for a peer.
+// and the device may be waiting for a peer. For the same reason the host does not
+// write it but pinned memory of its own, from which a copy in the launch's stream
+// brings the works: a copy that the host waits for may be held up by a kernel.
+//
+// A graph's launches do not use it, since what they read must stay as it is
+// while the graph lives: their works are in kernel parameters only, which the
+// graph owns.
 type overflow struct {
 	dev    device.Device
+	host   device.HostMem // of all blocks
 	blocks [overflowBlocks]overflowBlock
 }
 
@@ -32,14 +42,15 @@ type overflowBlock struct {
 	done  device.Event
 }
 
-func (o *overflow) open(dev device.Device, label string) error {
-	const size = overflowWorks * int64(unsafe.Sizeof(abi.Work{}))
+func (o *overflow) open(dev device.Device, label string) (err error) {
 	o.dev = dev
+	if o.host, err = dev.AllocHost(overflowBlocks*overflowBytes, label+" works"); err != nil {
+		return fmt.Errorf("allocate %d bytes of host memory for works: %w", overflowBlocks*overflowBytes, err)
+	}
 	for i := range o.blocks {
 		b := &o.blocks[i]
-		var err error
-		if b.at, err = dev.Alloc(size, fmt.Sprintf("%s works %d", label, i)); err != nil {
-			return fmt.Errorf("allocate %d bytes for works: %w", size, err)
+		if b.at, err = dev.Alloc(overflowBytes, fmt.Sprintf("%s works %d", label, i)); err != nil {
+			return fmt.Errorf("allocate %d bytes for works: %w", overflowBytes, err)
 		}
 		if b.done, err = newEvent(dev); err != nil {
 			return err
@@ -48,9 +59,10 @@ func (o *overflow) open(dev device.Device, label string) error {
 	return nil
 }
 
-// take writes works, or as many as fit, into a block that no launch uses, and
-// returns the block. It is nil if there are no works or no such block.
-func (o *overflow) take(works []abi.Work) (*overflowBlock, error) {
+// take brings works, or as many as fit, into a block that no launch uses, for the
+// next launch on s, and returns the block. It is nil if there are no works or no
+// such block.
+func (o *overflow) take(s device.Stream, works []abi.Work) (*overflowBlock, error) {
 	if len(works) == 0 {
 		return nil, nil
 	}
@@ -67,8 +79,10 @@ func (o *overflow) take(works []abi.Work) (*overflowBlock, error) {
 		}
 		b.works = min(len(works), overflowWorks)
 		bytes := unsafe.Slice((*byte)(unsafe.Pointer(&works[0])), b.works*int(unsafe.Sizeof(works[0])))
-		if err := o.dev.CopyIn(b.at, bytes); err != nil {
-			return nil, fmt.Errorf("write works: %w", err)
+		off := int64(i) * overflowBytes
+		o.host.Write(off, bytes)
+		if err := s.CopyAsync(b.at, o.host.Ptr()+device.Ptr(off), int64(len(bytes))); err != nil {
+			return nil, fmt.Errorf("copy works: %w", err)
 		}
 		return b, nil
 	}
@@ -95,6 +109,9 @@ func (o *overflow) close() error {
 			errs = append(errs, o.dev.Free(b.at))
 		}
 		errs = append(errs, closeEvent(b.done))
+	}
+	if o.host != nil {
+		errs = append(errs, o.host.Free())
 	}
 	return errors.Join(errs...)
 }

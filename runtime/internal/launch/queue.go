@@ -24,8 +24,11 @@ type Queue struct {
 
 // NewQueue returns the queue of the rank whose abi.Comm is at comm, on dev, for
 // grids of up to channels CTAs. Label names its launches in faults ("rank 3").
-func NewQueue(dev device.Device, comm device.Ptr, channels int, label string) (*Queue, error) {
+// With mixing, launches that captures record and others are ordered with one
+// another; without, that is up to the user.
+func NewQueue(dev device.Device, comm device.Ptr, channels int, label string, mixing bool) (*Queue, error) {
 	q := &Queue{ctaLabels: make([]string, channels)}
+	q.mixing = mixing
 	for i := range q.ctaLabels {
 		q.ctaLabels[i] = fmt.Sprintf("ch %d", i)
 	}
@@ -43,8 +46,11 @@ func NewQueue(dev device.Device, comm device.Ptr, channels int, label string) (*
 }
 
 // Enter begins a run of launches on s that follows all earlier launches and what
-// is queued on the other streams. [Queue.Leave] with the same streams ends it.
-func (q *Queue) Enter(s device.Stream, others []device.Stream) error { return q.enter(s, others) }
+// is queued on the other streams. All streams are part of the capture of the
+// given ID, 0 for none. [Queue.Leave] with the same streams ends the run.
+func (q *Queue) Enter(capture uint64, s device.Stream, others []device.Stream) error {
+	return q.enter(capture, s, others)
+}
 
 // Leave ends a run of launches; later work on the other streams follows it.
 func (q *Queue) Leave(s device.Stream, others []device.Stream) error { return q.leave(s, others) }
@@ -52,7 +58,7 @@ func (q *Queue) Leave(s device.Stream, others []device.Stream) error { return q.
 // Launch queues kernel f on s with a grid of channels CTAs of threads threads
 // each, to perform works in order, and returns those that are left for the next
 // launch: works that do not fit in the kernel's parameter lie in device memory,
-// and that may be in use by launches that still run. How works are split over
+// and that may be in use by launches that still run. A graph's do not. How works are split over
 // launches is the same to the other ranks.
 func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int, works []abi.Work) (rest []abi.Work, err error) {
 	q.launch.Function, q.launch.Grid, q.launch.Threads = f, channels, threads
@@ -60,9 +66,11 @@ func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int
 	inline := min(len(works), abi.InlineWorks)
 	copy(q.args.Works[:], works[:inline])
 	rest = works[inline:]
-	block, err := q.overflow.take(rest)
-	if err != nil {
-		return nil, err
+	var block *overflowBlock
+	if q.current == nil {
+		if block, err = q.overflow.take(s, rest); err != nil {
+			return nil, err
+		}
 	}
 	q.args.NumWorks = uint32(inline)
 	q.args.Overflow = 0
@@ -77,7 +85,8 @@ func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int
 	return rest, block.record(s)
 }
 
-// Idle reports whether everything launched is done, or the device's failure.
+// Idle reports whether everything launched is done, by graphs too with mixing,
+// or the device's failure.
 func (q *Queue) Idle() (bool, error) { return q.done.Query() }
 
 // Wait waits until everything launched before it was called is done.

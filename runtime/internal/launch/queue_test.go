@@ -20,7 +20,7 @@ func newFake(t *testing.T) (*fakedevice.Driver, *fakedevice.Device, *Queue, devi
 	driver := fakedevice.New(1, fakeInfo)
 	dev, err := driver.Open(0)
 	require.NoError(t, err)
-	q, err := NewQueue(dev, 0x1000, 4, "rank 3")
+	q, err := NewQueue(dev, 0x1000, 4, "rank 3", true)
 	require.NoError(t, err)
 	m, err := dev.LoadModule("m", nil)
 	require.NoError(t, err)
@@ -32,9 +32,7 @@ func newFake(t *testing.T) (*fakedevice.Driver, *fakedevice.Device, *Queue, devi
 
 func run(t *testing.T, q *Queue, f device.Function, s device.Stream, others ...device.Stream) {
 	t.Helper()
-	require.NoError(t, q.Enter(s, others))
-	launchAll(t, q, f, s, make([]abi.Work, 1))
-	require.NoError(t, q.Leave(s, others))
+	runIn(t, q, f, s, others...)
 }
 
 // launchAll launches f until no works are left.
@@ -70,6 +68,96 @@ func TestOrder(t *testing.T) {
 		"a" + launch, "a: record",
 		"b: wait", "c: wait",
 	}, driver.TakeLog())
+}
+
+// runIn is run inside whatever capture s is part of.
+func runIn(t *testing.T, q *Queue, f device.Function, s device.Stream, others ...device.Stream) {
+	t.Helper()
+	id, err := CaptureOf(s)
+	require.NoError(t, err)
+	require.NoError(t, q.Enter(id, s, others))
+	launchAll(t, q, f, s, make([]abi.Work, 1))
+	require.NoError(t, q.Leave(s, others))
+}
+
+// TestCaptureOrder checks the exact calls when captures and other launches take
+// turns, on several streams.
+func TestCaptureOrder(t *testing.T) {
+	driver, dev, q, f := newFake(t)
+	a, b, eager := dev.NamedStream("a"), dev.NamedStream("b"), dev.NamedStream("eager")
+	const launch = ": launch kernel grid 2 threads 64"
+	expect := func(want ...string) {
+		t.Helper()
+		require.Equal(t, want, driver.TakeLog())
+	}
+	join, err := dev.NewEvent()
+	require.NoError(t, err)
+
+	runIn(t, q, f, eager)
+	require.NoError(t, a.BeginCapture())
+	driver.TakeLog()
+	runIn(t, q, f, a)
+	expect("gpu 0: new event", "a: wait external", "a"+launch, "a: record external", "a: record")
+
+	// Outside, the event tells of launches of the graph, on the same stream too.
+	runIn(t, q, f, eager)
+	expect("eager: wait", "eager"+launch, "eager: record")
+
+	// Another stream of the capture waits inside it.
+	require.NoError(t, a.Record(join))
+	require.NoError(t, b.Wait(join))
+	driver.TakeLog()
+	runIn(t, q, f, b)
+	expect("b: wait", "b"+launch, "b: record external", "b: record")
+
+	// A second capture meanwhile, with a group on two streams.
+	c, d := dev.NamedStream("c"), dev.NamedStream("d")
+	require.NoError(t, c.BeginCapture())
+	require.NoError(t, c.Record(join))
+	require.NoError(t, d.Wait(join))
+	driver.TakeLog()
+	runIn(t, q, f, c, d)
+	expect("gpu 0: new event", "c: wait external", "d: record", "c: wait", "c"+launch, "c: record external", "c: record", "d: wait")
+	runIn(t, q, f, a)
+	expect("a: wait", "a"+launch, "a: record external", "a: record")
+
+	// The third needs no event: that of the first is over.
+	_, err = a.EndCapture()
+	require.NoError(t, err)
+	require.NoError(t, b.BeginCapture())
+	driver.TakeLog()
+	runIn(t, q, f, b)
+	expect("b: wait external", "b"+launch, "b: record external", "b: record")
+	require.Len(t, q.captures, 2)
+}
+
+// TestCaptureOverflow captures more works than a kernel's parameter holds: they
+// are in parameters all the same.
+func TestCaptureOverflow(t *testing.T) {
+	driver, dev, q, f := newFake(t)
+	seen := watch(t, driver, dev)
+	works := numbered(2*abi.InlineWorks + 7)
+	s := dev.NamedStream("s")
+	require.NoError(t, s.BeginCapture())
+	id, err := s.CaptureID()
+	require.NoError(t, err)
+	require.NoError(t, q.Enter(id, s, nil))
+	launchAll(t, q, f, s, works)
+	require.NoError(t, q.Leave(s, nil))
+	require.Len(t, seen.works, 3)
+	require.Equal(t, works, append(append(seen.works[0], seen.works[1]...), seen.works[2]...))
+	for _, args := range seen.args {
+		require.Zero(t, args.Overflow)
+	}
+}
+
+// TestOverflowIsInOrder checks that works come by a copy in the launch's stream,
+// not by one that the host waits for.
+func TestOverflowIsInOrder(t *testing.T) {
+	driver, dev, q, f := newFake(t)
+	s := dev.NamedStream("s")
+	launchAll(t, q, f, s, numbered(abi.InlineWorks+2))
+	require.Equal(t, []string{"s: copy 160", "s: launch kernel grid 2 threads 64", "s: record"}, driver.TakeLog())
 }
 
 // launched decodes what launches were given, as the kernel would see it.
@@ -131,7 +219,7 @@ func TestLaunchWorks(t *testing.T) {
 			seen := watch(t, driver, dev)
 			works := numbered(test.works)
 			s := dev.NamedStream("s")
-			require.NoError(t, q.Enter(s, nil))
+			require.NoError(t, q.Enter(0, s, nil))
 			launchAll(t, q, f, s, works)
 
 			var got []abi.Work
@@ -173,6 +261,37 @@ type busyEvent struct{ device.Event }
 
 func (busyEvent) Query() (bool, error) { return false, nil }
 
+// TestCaptureFailures makes each request inside a capture fail in turn.
+func TestCaptureFailures(t *testing.T) {
+	cause := errors.New("broken")
+	for _, test := range []struct{ request, want string }{
+		{"new event", "wait for the launch before: new event: broken"},
+		{"wait external", "wait for the launch before: broken"},
+		{"record external", "record event: broken"},
+	} {
+		driver, dev, q, f := newFake(t)
+		s := dev.NamedStream("s")
+		require.NoError(t, s.BeginCapture())
+		driver.Fail(func(request string) error {
+			if strings.Contains(request, test.request) {
+				return cause
+			}
+			return nil
+		})
+		id, err := s.CaptureID()
+		require.NoError(t, err)
+		err = q.Enter(id, s, nil)
+		if err == nil {
+			_, err = q.Launch(s, f, 1, 32, make([]abi.Work, 1))
+		}
+		if err == nil {
+			err = q.Leave(s, nil)
+		}
+		require.EqualError(t, err, test.want)
+		require.ErrorIs(t, err, cause)
+	}
+}
+
 // TestFailures makes each request fail in turn: the failure is reported with what
 // was being done.
 func TestFailures(t *testing.T) {
@@ -193,7 +312,7 @@ func TestFailures(t *testing.T) {
 				return nil
 			})
 			b, others := dev.NamedStream("b"), []device.Stream{dev.NamedStream("c")}
-			err := q.Enter(b, others)
+			err := q.Enter(0, b, others)
 			if err == nil {
 				_, err = q.Launch(b, f, 1, 32, make([]abi.Work, 1))
 			}
@@ -218,7 +337,7 @@ func TestNewQueueFrees(t *testing.T) {
 			}
 			return nil
 		})
-		q, err := NewQueue(dev, 0, 1, "rank 0")
+		q, err := NewQueue(dev, 0, 1, "rank 0", true)
 		if err == nil {
 			require.Greater(t, failing, 2*overflowBlocks, "every request was made to fail")
 			require.NoError(t, q.Wait(context.Background()))
