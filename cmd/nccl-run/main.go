@@ -8,6 +8,8 @@ import (
 	"os/signal"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/cli"
+	"github.com/ncclgo/ncclgo/device/cuda"
+	"github.com/ncclgo/ncclgo/internal/nvml"
 )
 
 func main() {
@@ -16,6 +18,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	status := cli.Main(ctx, &cli.Process{
 		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
+		OpenCUDA: cuda.Open, OpenNVML: nvml.Open,
 	})
 	stop()
 	os.Exit(status)

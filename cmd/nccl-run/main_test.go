@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/doctor"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 )
 
@@ -16,13 +17,23 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"nccl-run": main})
 }
 
-// Each script runs the command as a user would and looks at what it prints.
+// Each script runs the command as a user would and looks at what it prints. GPUs
+// that the machine may have are hidden.
 func TestScripts(t *testing.T) {
+	runScripts(t, "testdata", func(env *testscript.Env) error {
+		env.Setenv("CUDA_VISIBLE_DEVICES", "-1")
+		return nil
+	})
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir:   dir,
+		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status,
 			"report": decodeReport,
+			"doctor": decodeDoctor,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -74,5 +85,18 @@ func decodeReport(ts *testscript.TestScript, neg bool, args []string) {
 		if r.Count > 0 && r.Decision.Kernel == "" {
 			ts.Fatalf("no kernel for %+v", r)
 		}
+	}
+}
+
+// decodeDoctor reads a file that must be a report of nccl-run doctor with the
+// given device and number of GPUs: doctor file device gpus.
+func decodeDoctor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: doctor file device gpus")
+	}
+	d, err := doctor.Decode(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	if gpus := strconv.Itoa(len(d.GPUs)); d.Device != args[1] || gpus != args[2] {
+		ts.Fatalf("device %s with %s GPUs, want %s with %s", d.Device, gpus, args[1], args[2])
 	}
 }

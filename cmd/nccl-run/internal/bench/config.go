@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ncclgo/ncclgo/coll"
 )
@@ -11,6 +12,8 @@ import (
 type Config struct {
 	Threads int // -t
 	GPUs    int // -g, of each thread
+	// RanksPerGPU is how many ranks run on each GPU, with consecutive numbers.
+	RanksPerGPU int
 
 	MinBytes   int64 // -b
 	MaxBytes   int64 // -e
@@ -26,6 +29,9 @@ type Config struct {
 	Check    int // -c
 	Blocking int // -z
 	Unalign  int // -u, elements
+	// Graphs is how often the timed iterations, captured in a graph, are launched;
+	// 0 enqueues them one by one. (-G)
+	Graphs int
 
 	Topology string // name of a built-in machine, or a file
 
@@ -42,12 +48,19 @@ type Config struct {
 	// otherwise it is refused.
 	SkipUnbuilt bool
 	Trace       bool
+	Startup     bool // say what it took to get to the first result
+	// Rival is the NCCL to measure beside ncclgo: the path of its library, or
+	// empty.
+	Rival string
 	// HangRank never launches its part of the first operation; negative: none.
 	HangRank int
 }
 
 // Ranks returns the number of ranks.
-func (c *Config) Ranks() int { return c.Threads * c.GPUs }
+func (c *Config) Ranks() int { return c.Threads * c.GPUs * c.RanksPerGPU }
+
+// gpu returns the GPU of a rank.
+func (c *Config) gpu(rank int) int { return rank / c.RanksPerGPU }
 
 // Refusal is a request that cannot be served as asked; nothing was run.
 type Refusal struct{ Err error }
@@ -72,6 +85,16 @@ func (c *Config) validate() error {
 		return refuse("minbytes (-b) 0 times stepfactor (-f) %d never grows; start above 0 or step by bytes (-i)", c.StepFactor)
 	case c.HangRank >= c.Ranks():
 		return refuse("rank %d cannot hang: there are ranks 0 to %d", c.HangRank, c.Ranks()-1)
+	case c.Graphs > 0 && c.Blocking > 0:
+		return refuse("blocking (-z) %d with cudagraph (-G) %d: what is captured cannot be waited for; leave one of them out", c.Blocking, c.Graphs)
+	case c.Rival != "" && c.RanksPerGPU > 1:
+		return refuse("--vs with --ranks-per-gpu %d: NCCL refuses several ranks on one GPU; leave one of them out", c.RanksPerGPU)
+	case c.Rival != "" && c.Schedules > 1:
+		return refuse("--vs with --schedules %d: the medians are of one pass; leave one of them out", c.Schedules)
+	case c.Rival != "" && c.Blocking > 0:
+		return refuse("--vs with blocking (-z) %d: the libraries take turns in rounds of iterations that are waited for together; leave one of them out", c.Blocking)
+	case c.Rival != "" && slices.Contains(c.Ops, coll.OpMulSum):
+		return refuse("--vs with op mulsum: NCCL has no operator of that name to compare with; name another (-o)")
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
 package bench
 
 import (
-	"fmt"
-	"strings"
+	"time"
 
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/device"
-	"github.com/ncclgo/ncclgo/device/sim"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -16,71 +15,54 @@ type Machine struct {
 	System *topo.System
 	// TimeSource says whose time is measured.
 	TimeSource string
-	// MaxBuffers bounds the bytes of all buffers together; 0: the devices do.
-	MaxBuffers int64
-	// gpus are the devices of ranks 0, 1, ...
+	// Describe says in a few words what the first GPUs are.
+	Describe func(gpus int) string
+
+	// gpus are the devices, by number.
 	gpus []device.Info
-	// open makes a driver with the given devices; equal seeds give equal
-	// schedules where the driver has a say in them.
+	// maxBuffer returns the most bytes of a buffer that c's ranks have room for.
+	maxBuffer func(c *Config) int64
+	// open makes a driver with the first devices; equal seeds give equal schedules
+	// where the driver has a say in them.
 	open func(gpus []device.Info, seed uint64) (device.Driver, error)
+	// eager: waiting for the device costs less if it is asked without a pause.
+	eager bool
+
+	began time.Time // when the command did
+	// startup says what a driver spent on making kernels ready; nil if it does not
+	// tell.
+	startup func(d device.Driver) []report.Phase
 }
 
-// maxSimulatedBuffers is the bound of the PTX machine, whose memory is the
-// host's: a host that runs out of it kills the command without a word.
-const maxSimulatedBuffers = 4 << 30
+// NumGPUs returns how many GPUs the machine has.
+func (m *Machine) NumGPUs() int { return len(m.gpus) }
 
-// PTXMachine returns the PTX machine in the shape of system, with one simulated
-// GPU for each rank.
-func PTXMachine(system *topo.System) (*Machine, error) {
-	m := &Machine{
-		Device: "sim", System: system, MaxBuffers: maxSimulatedBuffers,
-		TimeSource: "times are the host's while it simulates, not a GPU's",
-		open: func(gpus []device.Info, seed uint64) (device.Driver, error) {
-			return sim.New(sim.Config{Devices: gpus, Seed: seed})
-		},
+// where names the machine in refusals.
+func (m *Machine) where() string {
+	if m.Device == "sim" {
+		return "topology " + m.System.Name
 	}
-	for rank := range system.NRanks() {
-		gpu := system.RankGPU(rank).GPU
-		info, err := simulatedGPU(gpu.SM)
-		if err != nil {
-			return nil, fmt.Errorf("rank %d: %w", rank, err)
-		}
-		info.BusID = gpu.BusID.String()
-		m.gpus = append(m.gpus, info)
-	}
-	return m, nil
+	return "this machine"
 }
 
-// Describe says in a few words what the first ranks GPUs are.
-func (m *Machine) Describe(ranks int) string {
-	var kinds []string
-	for lo := 0; lo < ranks; {
-		hi := lo
-		for hi < ranks && m.gpus[hi].SM == m.gpus[lo].SM {
-			hi++
-		}
-		kinds = append(kinds, fmt.Sprintf("%d x sm_%d, %d SMs", hi-lo, m.gpus[lo].SM, m.gpus[lo].NumSMs))
-		lo = hi
+// instead is what else than fewer GPUs may be asked for.
+func (m *Machine) instead() string {
+	if m.Device == "sim" {
+		return ", or another topology (--topo)"
 	}
-	return fmt.Sprintf("PTX machine, %s; topology %s", strings.Join(kinds, " + "), m.System.Name)
+	return ", or --device sim"
 }
 
-// products are the GPUs whose limits are simulated, by compute capability.
-var products = []device.Info{sim.V100(), sim.A100(), sim.L4(), sim.H100()}
-
-// simulatedGPU returns the device that stands for a compute capability: with the
-// limits of the newest product that is not newer.
-func simulatedGPU(sm int) (device.Info, error) {
-	if oldest := products[0].SM; sm < oldest {
-		return device.Info{}, fmt.Errorf("sm_%d is older than sm_%d, the oldest GPU that the PTX machine simulates", sm, oldest)
+// suits refuses what c asks of a machine of the other kind.
+func (m *Machine) suits(c *Config) error {
+	simulated := m.Device == "sim"
+	switch {
+	case simulated && c.Rival != "":
+		return refuse("--vs %s: NCCL needs GPUs; use --device cuda, or leave --vs out", c.Rival)
+	case !simulated && c.HangRank >= 0:
+		return refuse("--plant-hang %d: only the PTX machine sees that nobody can go on, a GPU would wait for ever; use --device sim", c.HangRank)
+	case !simulated && c.RanksPerGPU > MaxRanksPerGPU:
+		return refuse("--ranks-per-gpu %d: kernels that wait for one another need a hardware queue each, and a GPU has %d", c.RanksPerGPU, MaxRanksPerGPU)
 	}
-	var info device.Info
-	for _, p := range products {
-		if p.SM <= sm {
-			info = p
-		}
-	}
-	info.SM = sm
-	info.Name = fmt.Sprintf("PTX machine, sm_%d with the limits of %s", sm, info.Name)
-	return info, nil
+	return nil
 }

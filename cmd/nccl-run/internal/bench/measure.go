@@ -1,12 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
-	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
 	nccl "github.com/ncclgo/ncclgo/runtime"
 )
@@ -29,9 +30,10 @@ func (k cell) String() string {
 
 // sample is what one measurement found.
 type sample struct {
-	seconds float64 // of one operation
-	wrong   int64   // elements, and bytes of canaries
-	first   string  // where the first wrong thing is; empty if nothing is
+	seconds float64         // of one operation
+	wrong   int64           // elements, and bytes of canaries
+	first   string          // where the first wrong thing is; empty if nothing is
+	contest *report.Contest // with the rival; nil without one
 }
 
 // measure times a cell and checks it.
@@ -42,6 +44,11 @@ type sample struct {
 func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 	p.place(k)
 	p.launched(nccl.LaunchInfo{})
+	ours, err := p.batch(func(ops int) error { return p.issue(k, ops, p.c.HangRank) })
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = cmp.Or(err, ours.close()) }()
 	repetitions := p.c.Check
 	var data check.Case
 	if repetitions > 0 {
@@ -49,73 +56,38 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 			return s, err
 		}
 	}
-	if s.seconds, err = p.timed(ctx, k); err != nil {
+	if p.rival != nil {
+		s.seconds, s.contest, err = p.compare(ctx, k, ours)
+	} else {
+		s.seconds, err = ours.run(ctx)
+	}
+	if err != nil {
 		return s, err
 	}
-	if repetitions > 0 && p.c.Iters == 1 && p.c.Agg == 1 {
+	if repetitions > 0 && p.c.Iters == 1 && p.c.Agg == 1 && p.c.Graphs == 0 && p.rival == nil {
 		repetitions--
 		if s.wrong, s.first, err = p.verify(k, data); err != nil {
 			return s, err
 		}
 	}
 	for ; repetitions > 0 && s.wrong == 0; repetitions-- {
-		if data, err = p.prepare(k); err != nil {
-			return s, err
-		}
-		if err = p.once(ctx, k, 1); err != nil {
-			return s, err
-		}
-		if s.wrong, s.first, err = p.verify(k, data); err != nil {
+		if s.wrong, s.first, err = p.checked(ctx, k, ours); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-// timed runs the timed iterations and returns the seconds of one operation.
-func (p *pass) timed(ctx context.Context, k cell) (float64, error) {
-	var busy time.Duration
-	start := time.Now()
-	for range p.c.Iters {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		began := time.Now()
-		switch p.c.Blocking {
-		case 1, 2:
-			// One process has nobody to meet at a barrier, so 1 is 2.
-			for range p.c.Agg {
-				if err := p.once(ctx, k, 1); err != nil {
-					return 0, err
-				}
-			}
-		case 3:
-			if err := p.once(ctx, k, p.c.Agg); err != nil {
-				return 0, err
-			}
-		default:
-			if err := p.issue(k, p.c.Agg, p.c.HangRank); err != nil {
-				return 0, err
-			}
-		}
-		busy += time.Since(began)
+// checked does one operation of a batch with fresh data and verifies it.
+func (p *pass) checked(ctx context.Context, k cell, b *batch) (wrong int64, first string, err error) {
+	data, err := p.prepare(k)
+	if err != nil {
+		return 0, "", err
 	}
-	if err := p.wait(ctx); err != nil {
-		return 0, err
+	if err := b.once(ctx); err != nil {
+		return 0, "", err
 	}
-	elapsed := time.Since(start)
-	if p.c.Blocking == 3 {
-		elapsed = busy
-	}
-	return elapsed.Seconds() / float64(p.c.Iters*p.c.Agg), nil
-}
-
-// once runs a group of ops operations and waits for it.
-func (p *pass) once(ctx context.Context, k cell, ops int) error {
-	if err := p.issue(k, ops, p.c.HangRank); err != nil {
-		return err
-	}
-	return p.wait(ctx)
+	return p.verify(k, data)
 }
 
 // prepare gives every buffer fresh data.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ncclgo/ncclgo/device"
 	nccl "github.com/ncclgo/ncclgo/runtime"
@@ -23,48 +24,68 @@ type pass struct {
 	// checks counts the checked repetitions, so that each has data of its own.
 	checks uint64
 
+	rival *rival        // nil without one
+	eager bool          // wait without pauses
+	made  time.Duration // what InitAll took
+
 	mu   sync.Mutex
 	last nccl.LaunchInfo // guarded by mu; rank 0's last launch
 }
 
 // rank is what the pass has of one rank.
 type rank struct {
+	device     device.Device
 	stream     device.Stream
 	send, recv *buffer
 }
 
+// input returns the buffer that an operation of k reads.
+func (r *rank) input(k cell) *buffer {
+	if k.inPlace {
+		return r.recv
+	}
+	return r.send
+}
+
 // openPass makes a pass of w whose schedule and data come from seed.
-func openPass(ctx context.Context, c *Config, m *Machine, seed uint64, w walk, getenv func(string) (string, bool)) (*pass, error) {
-	n := c.Ranks()
-	driver, err := m.open(m.gpus[:n], seed)
+func (r *run) openPass(ctx context.Context, seed uint64, w walk) (*pass, error) {
+	driver, err := r.m.open(r.m.gpus[:r.c.Threads*r.c.GPUs], seed)
 	if err != nil {
 		return nil, err
 	}
-	p := &pass{c: c, seed: seed, driver: driver, ranks: make([]rank, n)}
-	if err := p.fill(ctx, m, w, getenv); err != nil {
-		// The driver only releases; why it is released matters.
-		_ = driver.Close()
+	p := &pass{c: r.c, seed: seed, driver: driver, ranks: make([]rank, r.c.Ranks()), eager: r.m.eager}
+	err = p.fill(w)
+	if err == nil {
+		err = p.communicate(ctx, r, w)
+	}
+	if err != nil {
+		p.abandon()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *pass) fill(ctx context.Context, m *Machine, w walk, getenv func(string) (string, bool)) error {
+// fill opens the devices and makes streams and buffers.
+func (p *pass) fill(w walk) error {
 	widest := 0
 	for _, k := range w.cases {
 		widest = max(widest, k.typ.Size())
 	}
 	shift := int64(p.c.Unalign * widest)
-	devices := make([]device.Device, len(p.ranks))
 	for i := range p.ranks {
-		dev, err := p.driver.Open(i)
+		dev, err := p.driver.Open(p.c.gpu(i))
 		if err != nil {
 			return err
 		}
-		devices[i] = dev
 		r := &p.ranks[i]
+		r.device = dev
 		if r.stream, err = dev.NewStream(); err != nil {
 			return fmt.Errorf("rank %d: %w", i, err)
+		}
+		if p.c.Graphs > 0 {
+			if _, err := p.capturer(i); err != nil {
+				return err
+			}
 		}
 		if r.send, err = newBuffer(dev, p.c.MaxBytes, shift, fmt.Sprintf("rank %d send", i)); err != nil {
 			return err
@@ -75,23 +96,38 @@ func (p *pass) fill(ctx context.Context, m *Machine, w walk, getenv func(string)
 	}
 	p.stage = make([]byte, guardBytes+shift+p.c.MaxBytes+guardBytes)
 	p.want = make([]byte, p.c.MaxBytes)
+	return nil
+}
+
+// communicate makes the communicators.
+func (p *pass) communicate(ctx context.Context, r *run, w walk) error {
+	devices := make([]device.Device, len(p.ranks))
+	for i := range p.ranks {
+		devices[i] = p.ranks[i].device
+	}
+	began := time.Now()
 	var err error
 	p.comms, err = nccl.InitAll(ctx, nccl.Config{
-		Devices: devices, System: m.System,
+		Devices: devices, System: r.m.System,
 		MinChannels: p.c.Channels, MaxChannels: p.c.Channels,
 		Algos: p.c.Algos, Protos: w.protos,
 		Kernels:  w.variants,
+		OnLoad:   r.out.Loading,
 		OnLaunch: p.launched,
-		Getenv:   getenv,
+		Getenv:   r.getenv,
 	})
 	if err != nil {
 		return err
 	}
+	p.made = time.Since(began)
 	// The environment may leave less to choose from than the flags do.
 	for _, k := range w.cases {
 		if _, err := p.comms[0].Explain(1, k.typ, k.op); err != nil {
 			return fmt.Errorf("%s %s: %w", k.typ.LongName(), k.op, err)
 		}
+	}
+	if r.lib != nil {
+		return p.openRival(r.lib)
 	}
 	return nil
 }
@@ -114,17 +150,21 @@ func (p *pass) lastLaunch() nccl.LaunchInfo {
 
 // close ends the pass after its operations are done.
 func (p *pass) close() error {
-	var first error
+	first := p.rival.close()
 	for _, c := range p.comms {
 		first = cmp.Or(first, c.Close())
 	}
 	return cmp.Or(first, p.driver.Close())
 }
 
-// abandon ends the pass whatever it is doing.
+// abandon ends the pass, or what there is of it, whatever it is doing. What went
+// wrong has been reported; this only releases.
 func (p *pass) abandon() {
-	// What went wrong has been reported; these only release.
-	_ = p.comms[0].Abort()
+	if len(p.comms) > 0 {
+		_ = p.comms[0].Abort()
+	}
+	// NCCL waits for what else the devices do.
+	p.rival.abandon()
 	_ = p.driver.Close()
 }
 
@@ -137,12 +177,8 @@ func (p *pass) issue(k cell, ops, hang int) error {
 				continue
 			}
 			r := &p.ranks[i]
-			send := r.send
-			if k.inPlace {
-				send = r.recv
-			}
 			for range ops {
-				if err := g.AllReduce(c, send.data(), r.recv.data(), uint64(k.count), k.typ, k.op, r.stream); err != nil {
+				if err := g.AllReduce(c, r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, r.stream); err != nil {
 					return err
 				}
 			}
@@ -163,8 +199,23 @@ func (p *pass) place(k cell) {
 // wait waits until every rank's stream is done.
 func (p *pass) wait(ctx context.Context) error {
 	for i := range p.ranks {
-		if err := p.ranks[i].stream.Synchronize(ctx); err != nil {
-			return err
+		s := p.ranks[i].stream
+		if !p.eager {
+			if err := s.Synchronize(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		// As nccl-tests does: asked without a pause, the answer is late by one
+		// question at most, which matters where an operation takes microseconds.
+		for {
+			done, err := s.Query()
+			if done {
+				break
+			}
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

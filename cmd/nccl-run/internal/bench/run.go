@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/libnccl"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
 )
@@ -19,6 +20,13 @@ type Sink interface {
 	// Progress says what is measured next: how many measurements are done, of
 	// how many.
 	Progress(done, total int, what string)
+	// Loading says how many kernels are ready, of how many. It may be called by any
+	// goroutine.
+	Loading(done, total int)
+	// Startup says what it took to get to the first result.
+	Startup(phases []report.Phase)
+	// Versus says beside which NCCL the rows are measured.
+	Versus(r report.Rival)
 	End(s report.Summary)
 }
 
@@ -32,14 +40,16 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err := c.validate(); err != nil {
 		return err
 	}
-	if n := m.System.NRanks(); c.Ranks() > n {
-		return refuse("%d ranks (-t %d times -g %d) are more than the %d GPUs of topology %s; give fewer, or another topology (--topo)",
-			c.Ranks(), c.Threads, c.GPUs, n, m.System.Name)
+	if err := m.suits(c); err != nil {
+		return err
 	}
-	// A sending and a receiving buffer of each rank, and two to work in.
-	if buffers := int64(2*c.Ranks() + 2); m.MaxBuffers > 0 && c.MaxBytes > m.MaxBuffers/buffers {
+	if n, gpus := m.NumGPUs(), c.Threads*c.GPUs; gpus > n {
+		return refuse("%d GPUs (-t %d times -g %d) are more than the %d of %s; give fewer%s",
+			gpus, c.Threads, c.GPUs, n, m.where(), m.instead())
+	}
+	if most := m.maxBuffer(c); c.MaxBytes > most {
 		return refuse("maxbytes (-e) %d is too large: here %d ranks may have buffers of up to %d bytes each",
-			c.MaxBytes, c.Ranks(), m.MaxBuffers/buffers)
+			c.MaxBytes, c.Ranks(), most)
 	}
 	sizes, err := c.sizes()
 	if err != nil {
@@ -50,6 +60,11 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 		return err
 	}
 	r := &run{c: c, m: m, getenv: getenv, out: out, sizes: sizes, skipped: skipped}
+	if c.Rival != "" {
+		if r.lib, err = libnccl.Open(c.Rival); err != nil {
+			return refuse("--vs %s: %w", c.Rival, err)
+		}
+	}
 	for _, w := range walks {
 		r.total += len(w.cases) * len(r.sizes) * c.Schedules
 	}
@@ -73,6 +88,7 @@ type run struct {
 	out     Sink
 	sizes   []int64
 	skipped []report.Skipped
+	lib     *libnccl.Library // to compare with; nil for none
 
 	begun        bool
 	done, total  int // measured sizes, of all schedules
@@ -87,9 +103,9 @@ func (r *run) describe() *report.Run {
 	d := &report.Run{
 		Program: program, Threads: c.Threads, GPUs: c.GPUs, MinBytes: c.MinBytes, MaxBytes: c.MaxBytes,
 		Step: c.StepBytes, Warmup: c.Warmup, Iters: c.Iters, Agg: c.Agg, Check: c.Check,
-		Blocking: c.Blocking, Unalign: c.Unalign,
+		Blocking: c.Blocking, Unalign: c.Unalign, Graphs: c.Graphs,
 		Notes: []string{fmt.Sprintf("ncclgo on %s; seed %d, schedules %d; %s",
-			r.m.Describe(c.Ranks()), c.Seed, c.Schedules, r.m.TimeSource)},
+			r.m.Describe(c.Threads*c.GPUs), c.Seed, c.Schedules, r.m.TimeSource)},
 	}
 	if c.StepFactor > 1 {
 		d.Step, d.ByFactor = c.StepFactor, true
@@ -98,9 +114,10 @@ func (r *run) describe() *report.Run {
 	if err != nil {
 		host = "localhost"
 	}
-	for rank, gpu := range r.m.gpus[:c.Ranks()] {
+	for rank := range c.Ranks() {
+		gpu := r.m.gpus[c.gpu(rank)]
 		d.Devices = append(d.Devices, report.Device{
-			Rank: rank, PID: os.Getpid(), Host: host, Ordinal: rank, BusID: gpu.BusID, Name: gpu.Name,
+			Rank: rank, PID: os.Getpid(), Host: host, Ordinal: c.gpu(rank), BusID: gpu.BusID, Name: gpu.Name,
 		})
 	}
 	return d
@@ -120,7 +137,7 @@ func (r *run) walk(ctx context.Context, w walk) error {
 	rows := make([]tally, len(w.cases)*len(r.sizes))
 	for schedule := range r.c.Schedules {
 		seed := r.c.Seed + uint64(schedule)
-		p, err := openPass(ctx, r.c, r.m, seed, w, r.getenv)
+		p, err := r.openPass(ctx, seed, w)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return errInterrupted
@@ -130,9 +147,12 @@ func (r *run) walk(ctx context.Context, w walk) error {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		if schedule == 0 {
-			r.introduce(w, p)
+			err = r.introduce(ctx, w, p)
 		}
-		if err := r.pass(ctx, w, p, rows, schedule == r.c.Schedules-1); err != nil {
+		if err == nil {
+			err = r.pass(ctx, w, p, rows, schedule == r.c.Schedules-1)
+		}
+		if err != nil {
 			p.abandon()
 			if ctx.Err() != nil {
 				return errInterrupted
@@ -148,10 +168,20 @@ func (r *run) walk(ctx context.Context, w walk) error {
 
 // introduce begins the report, once, and says what the rows of a walk have in
 // common.
-func (r *run) introduce(w walk, p *pass) {
+func (r *run) introduce(ctx context.Context, w walk, p *pass) error {
 	if !r.begun {
 		r.begun = true
 		r.out.Begin(r.describe(), r.skipped)
+		if r.lib != nil {
+			r.out.Versus(report.Rival{Path: r.lib.Path(), Version: r.lib.Version(), Text: r.lib.VersionText(), Rounds: rounds})
+		}
+		if r.c.Startup {
+			phases, err := p.start(ctx, r.m, w, r.sizes[0])
+			if err != nil {
+				return err
+			}
+			r.out.Startup(phases)
+		}
 	}
 	if len(r.c.Protos) > 1 {
 		r.out.Comment(fmt.Sprintf("protocol %s", w.protos[0]))
@@ -159,6 +189,7 @@ func (r *run) introduce(w walk, p *pass) {
 	if r.c.Trace {
 		r.traceStart(p)
 	}
+	return nil
 }
 
 // pass measures every row once; last says whether the rows are complete then.
@@ -180,6 +211,7 @@ func (r *run) pass(ctx context.Context, w walk, p *pass, rows []tally, last bool
 				}
 				row[i].seconds += s.seconds
 				row[i].wrong += s.wrong
+				row[i].contest = s.contest
 				if s.wrong > 0 {
 					r.out.Comment(fmt.Sprintf("seed %d: %v: %d wrong, the first: %s", p.seed, cell, s.wrong, s.first))
 				}
@@ -233,6 +265,9 @@ func (r *run) finish(k typeOp, count int, t *tally, p *pass) error {
 			Channels: launch.Channels, Kernel: launch.Kernel,
 		}
 	}
+	if r.lib != nil {
+		row.Versus = &report.Versus{Out: r.contest(t[0], bytes), In: r.contest(t[1], bytes)}
+	}
 	if r.c.Trace {
 		if err := p.traceRow(k, count, r.out); err != nil {
 			return err
@@ -240,6 +275,17 @@ func (r *run) finish(k typeOp, count int, t *tally, p *pass) error {
 	}
 	r.out.Row(row, d)
 	return nil
+}
+
+// contest completes what a cell's rounds with the rival gave.
+func (r *run) contest(s sample, size int) report.Contest {
+	c := *s.contest
+	c.AlgBW = float64(size) / 1e3 / c.Theirs.Median
+	c.BusBW = c.AlgBW * coll.AllReduce.BusBWFactor(r.c.Ranks())
+	if c.Wrong > 0 {
+		r.out.Comment(fmt.Sprintf("NCCL: %d wrong, the first: %s", c.Wrong, c.First))
+	}
+	return c
 }
 
 // measurement turns a sum of samples into columns, and counts it.

@@ -22,6 +22,8 @@ type recorder struct {
 	rows      []report.Row
 	decisions []report.Decision
 	progress  []int
+	loaded    []int
+	phases    []report.Phase
 	summary   *report.Summary
 }
 
@@ -33,6 +35,9 @@ func (r *recorder) Row(row report.Row, d report.Decision) {
 	r.rows, r.decisions = append(r.rows, row), append(r.decisions, d)
 }
 func (r *recorder) Progress(done, total int, _ string) { r.progress = append(r.progress, done, total) }
+func (r *recorder) Loading(done, total int)            { r.loaded = append(r.loaded, done, total) }
+func (r *recorder) Startup(phases []report.Phase)      { r.phases = phases }
+func (r *recorder) Versus(report.Rival)                {}
 func (r *recorder) End(s report.Summary)               { r.summary = &s }
 
 // h200x2 is the PTX machine with two GPUs.
@@ -47,7 +52,7 @@ func h200x2(t *testing.T) *Machine {
 // small is a run of a moment.
 func small() *Config {
 	return &Config{
-		Threads: 1, GPUs: 2, MinBytes: 8, MaxBytes: 40, StepBytes: 32,
+		Threads: 1, GPUs: 2, RanksPerGPU: 1, MinBytes: 8, MaxBytes: 40, StepBytes: 32,
 		Types: []coll.DataType{coll.Float32}, Ops: []coll.UserOp{coll.OpSum},
 		Iters: 1, Agg: 1, Check: 1, Seed: 1, Schedules: 1, HangRank: -1,
 	}
@@ -161,7 +166,13 @@ func TestRunRefuses(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"more ranks than GPUs": {func(c *Config) { c.GPUs = 3 }, "3 ranks"},
+		"more ranks than GPUs": {func(c *Config) { c.GPUs = 3 }, "3 GPUs (-t 1 times -g 3) are more than the 2 of topology h200x2; give fewer, or another topology (--topo)"},
+		"graphs and waiting":   {func(c *Config) { c.Graphs, c.Blocking = 3, 2 }, "blocking (-z) 2 with cudagraph (-G) 3"},
+		"NCCL without GPUs":    {func(c *Config) { c.Rival = "libnccl.so.2" }, "--vs libnccl.so.2: NCCL needs GPUs; use --device cuda"},
+		"NCCL, shared GPUs":    {func(c *Config) { c.Rival, c.RanksPerGPU = "x", 2 }, "NCCL refuses several ranks on one GPU"},
+		"NCCL and waiting":     {func(c *Config) { c.Rival, c.Blocking = "x", 1 }, "--vs with blocking (-z) 1"},
+		"NCCL and schedules":   {func(c *Config) { c.Rival, c.Schedules = "x", 2 }, "--vs with --schedules 2"},
+		"NCCL and mulsum":      {func(c *Config) { c.Rival, c.Ops = "x", []coll.UserOp{coll.OpMulSum} }, "--vs with op mulsum"},
 		"not built":            {func(c *Config) { c.Ops = []coll.UserOp{coll.OpMulSum} }, "float mulsum"},
 		"nothing built": {func(c *Config) {
 			c.Ops, c.SkipUnbuilt = []coll.UserOp{coll.OpMulSum}, true
@@ -201,4 +212,63 @@ func TestRunReportsHang(t *testing.T) {
 	}
 	require.NotZero(t, fault.Others[0].Addr)
 	require.Contains(t, fault.Others[0].AddrLabel, "rank 1 ch")
+}
+
+// A device without capture has no graphs.
+func TestRunRefusesGraphs(t *testing.T) {
+	m := h200x2(t)
+	open := m.open
+	m.open = func(gpus []device.Info, seed uint64) (device.Driver, error) {
+		d, err := open(gpus, seed)
+		return &lyingDriver{Driver: d}, err
+	}
+	c := small()
+	c.Graphs = 3
+	var out recorder
+	err := Run(context.Background(), c, m, noEnvironment, &out)
+	var refusal *Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.EqualError(t, err, "rank 0: cudagraph (-G) 3: the streams of device sim cannot be captured; leave -G out")
+}
+
+// Graphs give the right results: each check launches one with fresh data.
+func TestRunGraphs(t *testing.T) {
+	c := small()
+	c.Graphs, c.Iters, c.Agg, c.Check = 2, 2, 2, 3
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
+	require.Len(t, out.rows, 2)
+	require.Zero(t, out.summary.OutOfBounds)
+	require.Equal(t, 2, out.run.Graphs)
+}
+
+// Several ranks on a GPU have consecutive numbers, and their results are right.
+func TestRunRanksPerGPU(t *testing.T) {
+	c := small()
+	c.RanksPerGPU = 3
+	c.Startup = true
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
+	var ordinals []int
+	for _, d := range out.run.Devices {
+		ordinals = append(ordinals, d.Ordinal)
+	}
+	require.Equal(t, []int{0, 0, 0, 1, 1, 1}, ordinals)
+	require.Len(t, out.rows, 2)
+	require.Zero(t, out.summary.OutOfBounds)
+	require.NotEmpty(t, out.loaded)
+	var names []string
+	for _, p := range out.phases {
+		names = append(names, p.Name)
+		require.GreaterOrEqual(t, p.Milliseconds, 0.0)
+	}
+	require.Equal(t, []string{"communicators", "first launch", "first result"}, names)
+}
+
+func TestSpread(t *testing.T) {
+	var seconds []float64
+	for i := range rounds {
+		seconds = append(seconds, float64((i*8)%rounds)/1e6) // 0 to 20 us, mixed
+	}
+	require.Equal(t, report.Spread{Low: 2, Median: 10, High: 18}, spread(seconds))
 }

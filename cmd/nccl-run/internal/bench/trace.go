@@ -10,7 +10,11 @@ import (
 func (r *run) traceStart(p *pass) {
 	comments(r.out, "topology "+p.comms[0].Topology().String())
 	for _, n := range r.m.System.Notes {
-		r.out.Comment(fmt.Sprintf("%s:%d:%d: %s", r.m.System.Name, n.Line, n.Column, n.Text))
+		where := r.m.System.Name
+		if n.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", where, n.Line, n.Column)
+		}
+		r.out.Comment(where + ": " + n.Text)
 	}
 	comments(r.out, p.comms[0].Graph().String())
 }

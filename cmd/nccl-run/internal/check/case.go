@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"runtime"
+	"sync"
 
 	"github.com/ncclgo/ncclgo/coll"
 )
@@ -43,23 +45,41 @@ func (c Case) Expected(dst []byte) {
 	c.fill(dst, arith.reduced)
 }
 
-// fill writes Count elements, little-endian as GPUs are.
+// share is how many elements a goroutine makes at least: fewer take less time
+// than to start it.
+const share = 1 << 15
+
+// fill writes Count elements, little-endian as GPUs are, on all cores.
 func (c Case) fill(dst []byte, element func(i int) uint64) {
+	size := max(share, (c.Count+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	if c.Count <= size {
+		c.fillRange(dst, 0, c.Count, element)
+		return
+	}
+	var wg sync.WaitGroup
+	for lo := 0; lo < c.Count; lo += size {
+		wg.Go(func() { c.fillRange(dst, lo, min(lo+size, c.Count), element) })
+	}
+	wg.Wait()
+}
+
+// fillRange writes the elements from lo up to hi.
+func (c Case) fillRange(dst []byte, lo, hi int, element func(i int) uint64) {
 	switch c.Type.Size() {
 	case 1:
-		for i := range c.Count {
+		for i := lo; i < hi; i++ {
 			dst[i] = byte(element(i))
 		}
 	case 2:
-		for i := range c.Count {
+		for i := lo; i < hi; i++ {
 			binary.LittleEndian.PutUint16(dst[2*i:], uint16(element(i)))
 		}
 	case 4:
-		for i := range c.Count {
+		for i := lo; i < hi; i++ {
 			binary.LittleEndian.PutUint32(dst[4*i:], uint32(element(i)))
 		}
 	case 8:
-		for i := range c.Count {
+		for i := lo; i < hi; i++ {
 			binary.LittleEndian.PutUint64(dst[8*i:], element(i))
 		}
 	}

@@ -17,13 +17,16 @@ var simDefaults = defaults{
 	topology: "dgx-h100", gpus: 8, minBytes: 1 << 10, maxBytes: 1 << 20, stepFactor: 4, iters: 1, warmup: 0,
 }
 
+// cudaDefaults are those of nccl-tests 2.19.6 (src/util.cu, src/common.cu).
+var cudaDefaults = defaults{gpus: 1, minBytes: 32 << 20, maxBytes: 32 << 20, stepFactor: 1, iters: 20, warmup: 1}
+
 // apply fills in the options that the command line does not mention. A range of
-// which one end was given keeps the other end on its side. topoGPUs is how many
-// GPUs the topology has.
-func (d defaults) apply(o *options, given *pflag.FlagSet, topoGPUs int) {
+// which one end was given keeps the other end on its side. gpus is how many the
+// machine has.
+func (d defaults) apply(o *options, given *pflag.FlagSet, gpus int) {
 	unset := func(name string) bool { return !given.Changed(name) }
 	if unset("ngpus") {
-		o.GPUs = max(1, min(d.gpus, topoGPUs/o.Threads))
+		o.GPUs = max(1, min(d.gpus, gpus/o.Threads))
 	}
 	switch {
 	case unset("minbytes") && unset("maxbytes"):

@@ -43,13 +43,15 @@ func newFlags() *flagSet {
 	o.Types, o.Ops = []coll.DataType{coll.Float32}, []coll.UserOp{coll.OpSum}
 	o.device = "auto"
 	o.Schedules, o.Seed, o.HangRank = 1, 1, -1
+	o.RanksPerGPU = 1
 	f := &flagSet{o: o, lacking: pflag.NewFlagSet("", pflag.ContinueOnError)}
 	f.lacking.SortFlags = false
 
 	var stepFactor int
-	add := f.section("Ranks, one for each GPU")
-	add("nthreads", "t", integer(&o.Threads, 1, anyCount), "threads; t times g ranks run in one process (default 1)")
+	add := f.section("Ranks")
+	add("nthreads", "t", integer(&o.Threads, 1, anyCount), "threads; t times g GPUs are used by one process (default 1)")
 	add("ngpus", "g", integer(&o.GPUs, 1, anyCount), "GPUs of each thread (default: see below)")
+	add("ranks-per-gpu", "", integer(&o.RanksPerGPU, 1, anyCount), "ranks on each GPU, with consecutive numbers (default 1)")
 
 	add = f.section("Sizes")
 	add("minbytes", "b", size(&o.MinBytes), "smallest size in bytes, or with suffix K, M or G (default: see below)")
@@ -76,17 +78,23 @@ func newFlags() *flagSet {
 		"checked repetitions of each measurement; if one iteration is timed it is the first of them; 0 checks nothing (default 1)")
 	add("blocking", "z", integer(&o.Blocking, 0, 3),
 		"0: wait after the last iteration; 1, 2: after each operation; 3: after each iteration (default 0)")
+	add("cudagraph", "G", integer(&o.Graphs, 0, anyCount),
+		"capture the timed iterations as a graph and launch it this many times; 0: no graph (default 0)")
 
 	add = f.section("Where it runs")
 	add("device", "", choice(&o.device, "name", "device", "auto", "cuda", "sim"),
 		"cuda: real GPUs; sim: the PTX machine; auto: cuda where there is one, else sim (default auto)")
 	add("topo", "", text(&o.Topology, "name|file"),
-		"machine to simulate: "+machineNames()+", or a topology file of NCCL (default dgx-h100)")
+		"the machine: "+machineNames()+", or a topology file of NCCL (default: dgx-h100 on the PTX machine, on GPUs what NVML tells)")
 
 	add = f.section("What it runs")
 	add("algo", "", algorithms(&o.Algos), "algorithm, or auto (default auto)")
 	add("proto", "", protocols(&o.Protos), "LL, LL128 or Simple; all: one pass for each; auto (default auto)")
 	add("channels", "", integer(&o.Channels, 0, nccl.MaxChannels), "channels of every operation; 0 leaves the choice to the planner (default 0)")
+
+	add = f.section("Beside NCCL")
+	add("vs", "", text(&o.Rival, "file"),
+		"measure NVIDIA's NCCL too: libnccl.so.2, or its path. The libraries take turns over the same buffers; medians, spread and ratio are comment lines")
 
 	add = f.section("PTX machine")
 	add("seed", "", seed(&o.Seed), "seed of the schedule and of the data: the same seed gives the same run (default 1)")
@@ -98,9 +106,11 @@ func newFlags() *flagSet {
 	add("output_file", "J", text(&o.json, "file"), "the same, as nccl-tests calls it")
 	add("trace", "", boolean(&o.Trace),
 		"print what was decided, as comment lines: the machine, rings, and for each size protocol, channels, kernel and the alternatives")
+	add("startup", "", boolean(&o.Startup), "print what it took to get to the first result, as comment lines")
 	output := f.sections[len(f.sections)-1].flags
 	output.Lookup("json").NoOptDefVal = "-"
 	output.Lookup("trace").NoOptDefVal = "true"
+	output.Lookup("startup").NoOptDefVal = "true"
 
 	for _, l := range lacking {
 		f.lacking.VarP(absent(l.neutral, l.what), l.name, l.short, "")
@@ -116,7 +126,6 @@ var lacking = []struct{ name, short, neutral, what string }{
 	{"parallel_init", "p", "0", "parallel initialisation"},
 	{"stream_null", "y", "0", "the default stream"},
 	{"timeout", "T", "0", "a time limit"},
-	{"cudagraph", "G", "0", "CUDA graphs"},
 	{"report_cputime", "C", "0", "reporting CPU time"},
 	{"report_timestamps", "S", "0", "time stamps"},
 	{"average", "a", "1", "averaging over processes"},
@@ -143,7 +152,9 @@ func (f *flagSet) addTo(target *pflag.FlagSet) {
 	for _, s := range f.sections {
 		target.AddFlagSet(s.flags)
 	}
-	target.AddFlagSet(f.lacking)
+	if f.lacking != nil {
+		target.AddFlagSet(f.lacking)
+	}
 }
 
 func typeNames() []string {

@@ -10,7 +10,9 @@ const rootHelp = `nccl-run runs collectives on GPUs or on the PTX machine, check
 the result, and prints what nccl-tests prints.
 
 Usage:
-  nccl-run all-reduce [flags]
+  nccl-run all-reduce [flags]   run, check and measure
+  nccl-run doctor [--json]      say what this machine has and lacks
+  nccl-run warm [flags]         assemble the kernels for this machine's GPUs
 
 nccl-run all-reduce -h lists the flags.
 `
@@ -24,6 +26,8 @@ Usage:
 `
 
 const collectiveNotes = `
+Defaults on GPUs are nccl-tests': -g 1 -b 32M -e 32M -n 20 -w 1.
+
 Defaults on the PTX machine: -g 8 (fewer if the topology has fewer GPUs) -b 1K
 -e 1M -f 4 -n 1 -w 0. Times are then those of the host that simulates, and say
 nothing about a GPU.
@@ -35,16 +39,20 @@ Exit status: 0 all results are right; 1 wrong results, or a run that failed;
 // helpWidth is the width of the help text, in characters.
 const helpWidth = 96
 
-// collectiveHelp returns the text of -h, which the README repeats.
-func collectiveHelp(f *flagSet) string {
+// help returns a text of -h: intro, flags, notes.
+func (f *flagSet) help(intro, notes string) string {
 	var b strings.Builder
-	b.WriteString(collectiveIntro)
+	b.WriteString(intro)
 	for _, s := range f.sections {
 		b.WriteString("\n" + s.title + ":\n")
 		b.WriteString(s.flags.FlagUsagesWrapped(helpWidth))
 	}
-	b.WriteString("\nFlags of nccl-tests that are not in this build; the value that asks for nothing is accepted:\n ")
-	f.lacking.VisitAll(func(flag *pflag.Flag) { b.WriteString(" -" + flag.Shorthand) })
-	b.WriteString("\n" + collectiveNotes)
-	return b.String()
+	return b.String() + notes
+}
+
+// collectiveHelp returns the text of -h, which the README repeats.
+func collectiveHelp(f *flagSet) string {
+	notes := "\nFlags of nccl-tests that are not in this build; the value that asks for nothing is accepted:\n "
+	f.lacking.VisitAll(func(flag *pflag.Flag) { notes += " -" + flag.Shorthand })
+	return f.help(collectiveIntro, notes+"\n"+collectiveNotes)
 }

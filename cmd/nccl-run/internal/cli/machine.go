@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
+	"github.com/ncclgo/ncclgo/device/cuda"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -31,25 +34,54 @@ func readTopology(name string) ([]byte, error) {
 	return data, err
 }
 
-// chooseMachine returns where the run happens, before anything is opened, and
-// the defaults that belong to it.
-func chooseMachine(o *options) (*bench.Machine, defaults, error) {
-	why := "no CUDA in this build"
-	switch o.device {
-	case "cuda":
-		return nil, defaults{}, refusef("--device cuda: not in this build; use --device sim, the PTX machine")
-	case "sim":
-		why = "as asked"
+// sysfs is where Linux tells of devices.
+const sysfs = "/sys"
+
+// leastSM is the oldest GPU that the kernels run on, compute capability times 10.
+const leastSM = 70
+
+// chooseMachine returns where the run happens, and the defaults that belong to
+// it.
+func chooseMachine(p *Process, o *options) (*bench.Machine, defaults, error) {
+	began := time.Now()
+	m, d, err := func() (*bench.Machine, defaults, error) {
+		if o.device == "sim" {
+			return simulated(o, "as asked")
+		}
+		g, err := openGPUs(p, bench.Connections(min(o.RanksPerGPU, bench.MaxRanksPerGPU)))
+		switch {
+		case err != nil && o.device == "cuda":
+			return nil, defaults{}, refusef("--device cuda: %w; nccl-run doctor says what to do", err)
+		case err != nil:
+			return simulated(o, reason(err))
+		}
+		return g.machine(p, o)
+	}()
+	if m != nil {
+		m.Began(began)
 	}
+	return m, d, err
+}
+
+// reason is why there is no GPU to run on, in a few words.
+func reason(err error) string {
+	for _, known := range []error{cuda.ErrNoDriver, cuda.ErrNoDevice} {
+		if errors.Is(err, known) {
+			words, _, _ := strings.Cut(known.Error(), ";")
+			return words
+		}
+	}
+	return err.Error()
+}
+
+// simulated returns the PTX machine.
+func simulated(o *options, why string) (*bench.Machine, defaults, error) {
 	if o.Topology == "" {
 		o.Topology = simDefaults.topology
 	}
-	system, err := topo.Load(o.Topology, readTopology)
+	system, err := loadTopology(o.Topology)
 	if err != nil {
-		return nil, defaults{}, refusef("--topo %s: %w", o.Topology, err)
-	}
-	if system.NRanks() == 0 {
-		return nil, defaults{}, refusef("--topo %s: no GPU in it", o.Topology)
+		return nil, defaults{}, err
 	}
 	m, err := bench.PTXMachine(system)
 	if err != nil {
@@ -57,4 +89,15 @@ func chooseMachine(o *options) (*bench.Machine, defaults, error) {
 	}
 	m.Why = why
 	return m, simDefaults, nil
+}
+
+func loadTopology(name string) (*topo.System, error) {
+	system, err := topo.Load(name, readTopology)
+	if err != nil {
+		return nil, refusef("--topo %s: %w", name, err)
+	}
+	if system.NRanks() == 0 {
+		return nil, refusef("--topo %s: no GPU in it", name)
+	}
+	return system, nil
 }

@@ -27,6 +27,8 @@ func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help.txt":            {"-h"},
 		"help_all_reduce.txt": {"all-reduce", "-h"},
+		"help_doctor.txt":     {"doctor", "-h"},
+		"help_warm.txt":       {"warm", "-h"},
 	} {
 		status, stdout, stderr := command(args...)
 		require.Equal(t, StatusRight, status)
@@ -59,7 +61,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"| all-gather", "AllGather: not in this build"},
 		{"| broadcast_perf", "Broadcast: not in this build"},
-		{"| all-redoce", `unknown collective "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce)`},
+		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor warm)`},
 		{"| -g 2", "name the collective first"},
 		{"extra", `"extra": all-reduce takes flags only`},
 
@@ -71,8 +73,8 @@ func TestRefusals(t *testing.T) {
 		{"-g -1", "-1 is out of range"},
 		{"-g 99999999999999999999", "out of range"},
 		{"-t 0", "-t (--nthreads): 0 is out of range"},
-		{"-g 9", "9 ranks (-t 1 times -g 9) are more than the 8 GPUs of topology dgx-h100"},
-		{"-t 3 -g 3", "9 ranks (-t 3 times -g 3)"},
+		{"-g 9", "9 GPUs (-t 1 times -g 9) are more than the 8 of topology dgx-h100"},
+		{"-t 3 -g 3", "9 GPUs (-t 3 times -g 3)"},
 		{"-n 0", "-n (--iters): 0 is out of range"},
 		{"-z 4", "-z (--blocking): 4 is out of range; allowed are 0 to 3"},
 
@@ -92,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		{"--algo Rinf", `--algo: unknown algorithm "Rinf"; did you mean "Ring"?`},
 		{"--algo Tree", "float sum: find kernel: AllReduce_Sum_f32_TREE_LL: valid, but this build has no kernel"},
 		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
-		{"--device cuda", "--device cuda: not in this build"},
+		{"--device cuda", "--device cuda: no CUDA driver; nccl-run doctor says what to do"},
 		{"--channels 65", "--channels: 65 is out of range; allowed are 0 to 64"},
 		{"--trace=maybe", `--trace: unknown value "maybe" (allowed: true false)`},
 		{"-b 0 -e 100M -i 1", "stepbytes (-i) 1 makes 104857601 sizes of minbytes (-b) 0 to maxbytes (-e) 104857600; at most 1048576 are allowed"},
@@ -110,7 +112,20 @@ func TestRefusals(t *testing.T) {
 		{"--topo " + file("empty.xml", `<system version="1"/>`), "empty.xml"},
 		{"--topo " + file("old.xml", gpuXML("61")), "rank 0: sm_61 is older than sm_70, the oldest GPU that the PTX machine simulates"},
 
-		{"-G 1", "-G (--cudagraph): CUDA graphs: not in this build; only the default, 0, is accepted"},
+		{"-G 2 -z 1", "blocking (-z) 1 with cudagraph (-G) 2"},
+		{"--ranks-per-gpu 0", "--ranks-per-gpu: 0 is out of range; the smallest is 1"},
+		{"--ranks-per-gpu 600 -g 1 -b 4 -e 4", "132 SMs hold 4 CTAs each of 600 ranks"},
+		{"--vs libnccl.so.2", "--vs libnccl.so.2: NCCL needs GPUs; use --device cuda, or leave --vs out"},
+		{"--vs libnccl.so.2 --ranks-per-gpu 2", "--vs with --ranks-per-gpu 2: NCCL refuses several ranks on one GPU"},
+		{"--vs libnccl.so.2 -z 3", "--vs with blocking (-z) 3"},
+		{"--startup=perhaps", `--startup: unknown value "perhaps"`},
+		{"-y 1", "-y (--stream_null): the default stream: not in this build; only the default, 0, is accepted"},
+		{"| doctor extra", `"extra": doctor takes flags only`},
+		{"| doctor --jsn", "unknown flag --jsn; did you mean --json? (allowed: --json)"},
+		{"| warm", "kernels are assembled by the driver for its GPUs, and here: no CUDA driver; nccl-run doctor says more"},
+		{"| warm --kernels AllGather*", "--kernels AllGather*: none of the "},
+		{"| warm --kernels [", "syntax error in pattern; a pattern has names, *, ? and [sets]"},
+		{"| warm --kernels", "--kernels: needs a value"},
 		{"--local_register 2", "-R (--local_register): buffer registration: not in this build"},
 		{"-x 1", "-x (--cta_policy): a CTA policy: not in this build; leave the flag out"},
 	}
@@ -273,6 +288,18 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, []int64{1, 1024}, []int64{o.StepFactor, o.StepBytes})
 }
 
+// Defaults on GPUs are nccl-tests'.
+func TestCUDADefaults(t *testing.T) {
+	f := newFlags()
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.addTo(set)
+	require.NoError(t, set.Parse([]string{"-e", "64M"}))
+	cudaDefaults.apply(f.o, set, 8)
+	require.Equal(t, []int64{1, 32 << 20, 64 << 20, 1, 1 << 20, 20, 1}, []int64{
+		int64(f.o.GPUs), f.o.MinBytes, f.o.MaxBytes, f.o.StepFactor, f.o.StepBytes, int64(f.o.Iters), int64(f.o.Warmup),
+	})
+}
+
 // The flags, long and short, are nccl-tests'.
 func TestFlags(t *testing.T) {
 	short := parse(t, 8, "-t", "2", "-g3", "-b", "4", "-e", "8K", "-i", "16", "-f", "1", "-n", "5", "-w", "6", "-m", "7",
@@ -311,6 +338,16 @@ func TestProgress(t *testing.T) {
 	p.clear()
 	p.clear()
 	require.Equal(t, "\r1 of 9: second\x1b[K\r\x1b[K", out.String())
+
+	out.Reset()
+	plain := &progress{plain: &out, now: func() time.Time { return now }}
+	plain.kernels(1, 60)
+	now = now.Add(progressAfter)
+	plain.kernels(60, 60)
+	require.Empty(t, out.String(), "all are ready")
+	plain.kernels(30, 60)
+	plain.kernels(31, 60)
+	require.Equal(t, "nccl-run: 30 of 60 kernels ready; each is assembled once on a machine\n", out.String())
 
 	quiet := newProgress(&out)
 	quiet.start = time.Unix(0, 0)

@@ -44,13 +44,13 @@ func newOutput(p *Process, o *options, m *bench.Machine) (*output, error) {
 // Begin implements bench.Sink.
 func (out *output) Begin(r *report.Run, skipped []report.Skipped) {
 	out.run = r
-	ranks := len(r.Devices)
-	fmt.Fprintf(out.p.Stderr, "nccl-run: device %s: %s: %s\n", out.m.Device, out.m.Why, out.m.Describe(ranks))
+	gpus := r.Threads * r.GPUs
+	fmt.Fprintf(out.p.Stderr, "nccl-run: device %s: %s: %s\n", out.m.Device, out.m.Why, out.m.Describe(gpus))
 	if out.o.json != "" {
 		out.document = report.NewDocument(r, append([]string{"nccl-run"}, out.p.Args...),
 			ncclVariables(out.p.Environ), out.start, &report.Extension{
-				Device: out.m.Device, DeviceNote: out.m.Describe(ranks) + "; " + out.m.Why,
-				Topology: out.o.Topology, Seed: out.o.Seed, Schedules: out.o.Schedules,
+				Device: out.m.Device, DeviceNote: out.m.Describe(gpus) + "; " + out.m.Why,
+				Topology: out.o.Topology, RanksPerGPU: out.o.RanksPerGPU, Seed: out.o.Seed, Schedules: out.o.Schedules,
 				TimeSource: out.m.TimeSource, Skipped: skipped,
 			})
 	}
@@ -91,6 +91,11 @@ func (out *output) Row(r report.Row, d report.Decision) {
 	out.progress.clear()
 	if out.table != nil {
 		out.table.Row(r)
+		if r.Versus != nil {
+			for _, line := range r.Versus.Lines(r.Bytes) {
+				out.table.Comment(line)
+			}
+		}
 	}
 	if out.document != nil {
 		out.document.Add(r, &d)
@@ -99,6 +104,27 @@ func (out *output) Row(r report.Row, d report.Decision) {
 
 // Progress implements bench.Sink.
 func (out *output) Progress(done, total int, what string) { out.progress.show(done, total, what) }
+
+// Loading implements bench.Sink.
+func (out *output) Loading(done, total int) { out.progress.kernels(done, total) }
+
+// Startup implements bench.Sink.
+func (out *output) Startup(phases []report.Phase) {
+	for _, p := range phases {
+		out.Comment(p.Line())
+	}
+	if out.document != nil {
+		out.document.Extension.Startup = phases
+	}
+}
+
+// Versus implements bench.Sink.
+func (out *output) Versus(r report.Rival) {
+	out.Comment(r.Heading())
+	if out.document != nil {
+		out.document.Extension.Rival = &r
+	}
+}
 
 // End implements bench.Sink.
 func (out *output) End(s report.Summary) {

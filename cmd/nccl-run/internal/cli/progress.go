@@ -17,6 +17,10 @@ type progress struct {
 	start time.Time
 	last  time.Time // when the line was last written
 	shown bool      // the line is on the screen
+
+	plain     io.Writer // where w would be if it were a terminal
+	loading   time.Time // when the first kernel was ready
+	announced bool      // that kernels are assembled
 }
 
 const (
@@ -26,7 +30,7 @@ const (
 
 // newProgress returns a progress on w if that is a terminal.
 func newProgress(w io.Writer) *progress {
-	p := &progress{now: time.Now, start: time.Now()}
+	p := &progress{now: time.Now, start: time.Now(), plain: w}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.w = w
 	}
@@ -42,6 +46,24 @@ func (p *progress) show(done, total int, what string) {
 	p.last, p.shown = now, true
 	// Return, text, erase to the end of the line.
 	fmt.Fprintf(p.w, "\r%d of %d: %s\x1b[K", done, total, what)
+}
+
+// kernels says how many kernels are ready to run. Where there is no terminal it
+// is said once, of what takes longer than a moment.
+func (p *progress) kernels(done, total int) {
+	const what = "kernels ready; each is assembled once on a machine"
+	if p.w != nil {
+		p.show(done, total, what)
+		return
+	}
+	now := p.now()
+	if p.loading.IsZero() {
+		p.loading = now
+	}
+	if !p.announced && done < total && now.Sub(p.loading) >= progressAfter {
+		p.announced = true
+		fmt.Fprintf(p.plain, "nccl-run: %d of %d %s\n", done, total, what)
+	}
 }
 
 // clear takes the line away before something else is printed.

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device/cuda"
+	"github.com/ncclgo/ncclgo/internal/nvml"
 )
 
 // Exit statuses.
@@ -26,6 +29,35 @@ type Process struct {
 	Environ []string // "NAME=value"
 	Stdout  io.Writer
 	Stderr  io.Writer
+
+	// How GPUs are reached. Nil: there are none.
+	OpenCUDA func(cuda.Config) (*cuda.Driver, error)
+	OpenNVML func() (nvml.API, error)
+}
+
+// openCUDA opens the CUDA driver with at least as many hardware queues a GPU as
+// connections says, 0 for the driver's default.
+func (p *Process) openCUDA(connections int) (*cuda.Driver, error) {
+	if p.OpenCUDA == nil {
+		return nil, cuda.ErrNoDriver
+	}
+	return p.OpenCUDA(cuda.Config{
+		MaxConnections: connections, Cache: p.cache(),
+		Logger: slog.New(slog.NewTextHandler(p.Stderr, nil)),
+	})
+}
+
+// cache is where assembled kernels are kept.
+func (p *Process) cache() cuda.CacheConfig {
+	return cuda.CacheConfig{Getenv: lookup(p.Environ)}
+}
+
+// openNVML opens NVIDIA's management library.
+func (p *Process) openNVML() (nvml.API, error) {
+	if p.OpenNVML == nil {
+		return nil, nvml.ErrNoNVML
+	}
+	return p.OpenNVML()
 }
 
 // Main runs the command line and returns the exit status. It ends early, with
@@ -87,31 +119,36 @@ func newRoot(p *Process) *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(p.Stdout, cmd.Long) })
-	root.AddCommand(newAllReduce(p))
+	root.AddCommand(newAllReduce(p), newDoctor(p), newWarm(p))
 	return root
 }
 
 func newAllReduce(p *Process) *cobra.Command {
 	flags := newFlags()
-	cmd := &cobra.Command{
-		Use:           "all-reduce",
-		Aliases:       []string{"all_reduce", "all_reduce_perf"},
-		Long:          collectiveHelp(flags),
+	cmd := newCommand("all-reduce", collectiveHelp(flags), func(cmd *cobra.Command) error {
+		return run(cmd.Context(), p, flags.o, cmd.Flags())
+	})
+	cmd.Aliases = []string{"all_reduce", "all_reduce_perf"}
+	flags.addTo(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(flags, err) })
+	return cmd
+}
+
+// newCommand returns a command that takes flags only.
+func newCommand(name, help string, run func(*cobra.Command) error) *cobra.Command {
+	return &cobra.Command{
+		Use:           name,
+		Long:          help,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return refusef("%q: all-reduce takes flags only", args[0])
+				return refusef("%q: %s takes flags only", args[0], name)
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), p, flags.o, cmd.Flags())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) },
 	}
-	flags.addTo(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(flags, err) })
-	return cmd
 }
 
 // unknownCollective refuses a first word that is none of the commands.
@@ -122,5 +159,5 @@ func unknownCollective(word string) error {
 	if f, err := coll.ParseFunc(strings.TrimSuffix(word, "_perf")); err == nil {
 		return refusef("%v: not in this build; this build runs all-reduce", f)
 	}
-	return refused{unknown("collective", word, []string{"all-reduce"})}
+	return refused{unknown("command", word, []string{"all-reduce", "doctor", "warm"})}
 }

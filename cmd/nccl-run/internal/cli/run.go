@@ -15,11 +15,11 @@ var errWrong = errors.New("wrong results")
 
 // run does what the options say. given are the flags of the command line.
 func run(ctx context.Context, p *Process, o *options, given *pflag.FlagSet) error {
-	m, defaults, err := chooseMachine(o)
+	m, defaults, err := chooseMachine(p, o)
 	if err != nil {
 		return err
 	}
-	defaults.apply(o, given, m.System.NRanks())
+	defaults.apply(o, given, m.NumGPUs())
 	for _, name := range []string{"datatype", "op", "proto"} {
 		o.SkipUnbuilt = o.SkipUnbuilt || strings.EqualFold(given.Lookup(name).Value.String(), all)
 	}

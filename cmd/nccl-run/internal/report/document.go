@@ -13,7 +13,7 @@ import (
 // nccl-tests 2.19.6 src/util.cu); ExtensionVersion is that of its ncclgo object.
 const (
 	DocumentVersion  = 3
-	ExtensionVersion = 1
+	ExtensionVersion = 2
 )
 
 // Document is a run in nccl-tests' JSON format. Its fields are documented in
@@ -75,6 +75,7 @@ type Result struct {
 	Iterations int         `json:"actual_iterations"`
 	Experiment string      `json:"experiment_name"`
 	Decision   *Decision   `json:"ncclgo"`
+	Versus     *versus     `json:"vs,omitempty"`
 }
 
 type measurement struct {
@@ -98,14 +99,17 @@ type Bandwidth struct {
 
 // Extension is what nccl-tests' document has no place for.
 type Extension struct {
-	Version    int       `json:"version"`
-	Device     string    `json:"device"`      // "cuda" or "sim"
-	DeviceNote string    `json:"device_note"` // what it is, and why it was chosen
-	Topology   string    `json:"topology"`    // name or file
-	Seed       uint64    `json:"seed"`
-	Schedules  int       `json:"schedules"`
-	TimeSource string    `json:"time_source"`
-	Skipped    []Skipped `json:"skipped"`
+	Version     int       `json:"version"`
+	Device      string    `json:"device"`      // "cuda" or "sim"
+	DeviceNote  string    `json:"device_note"` // what it is, and why it was chosen
+	Topology    string    `json:"topology"`    // name or file
+	RanksPerGPU int       `json:"ranks_per_gpu"`
+	Seed        uint64    `json:"seed"`
+	Schedules   int       `json:"schedules"`
+	TimeSource  string    `json:"time_source"`
+	Skipped     []Skipped `json:"skipped"`
+	Startup     []Phase   `json:"startup,omitempty"`
+	Rival       *Rival    `json:"vs,omitempty"`
 }
 
 // Skipped is a combination that this build cannot run.
@@ -140,7 +144,7 @@ func NewDocument(r *Run, args, env []string, start time.Time, ext *Extension) *D
 		Config: Config{
 			Threads: r.Threads, GPUs: r.GPUs, MinBytes: r.MinBytes, MaxBytes: r.MaxBytes,
 			Warmup: r.Warmup, Iters: r.Iters, Agg: r.Agg, Check: r.Check,
-			Blocking: text(r.Blocking != 0),
+			Graph: r.Graphs, Blocking: text(r.Blocking != 0),
 		},
 		Results:   []Result{},
 		Errors:    []string{},
@@ -165,7 +169,7 @@ func (d *Document) Add(r Row, decision *Decision) {
 	d.Results = append(d.Results, Result{
 		Size: r.Bytes, Count: r.Count, Type: r.Type, Op: r.Op, Root: fmt.Sprintf("%6d", r.Root),
 		Out: r.Out.record(), In: r.In.record(),
-		Iterations: d.Config.Iters, Decision: decision,
+		Iterations: d.Config.Iters, Decision: decision, Versus: r.Versus.record(),
 	})
 }
 

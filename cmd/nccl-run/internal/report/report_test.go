@@ -26,8 +26,16 @@ func sample() *Run {
 
 func sampleRows() []Row {
 	return []Row{
-		{1024, 256, "float", "sum", -1, Measurement{14.25, 0.07, 0.13, true, 0}, Measurement{1234567.8, 12.345, 23.456, true, 17}},
-		{4096, 512, "double", "mulsum", -1, Measurement{0.004, 1234.5, 98765.4, false, 0}, Measurement{12345678.9, 1e7, 1.5e8, true, 1234567}},
+		{1024, 256, "float", "sum", -1, Measurement{14.25, 0.07, 0.13, true, 0}, Measurement{1234567.8, 12.345, 23.456, true, 17}, nil},
+		{4096, 512, "double", "mulsum", -1, Measurement{0.004, 1234.5, 98765.4, false, 0}, Measurement{12345678.9, 1e7, 1.5e8, true, 1234567}, contested()},
+	}
+}
+
+// contested is a row that was measured beside NCCL.
+func contested() *Versus {
+	return &Versus{
+		Out: Contest{Ours: Spread{9.5, 10, 10.5}, Theirs: Spread{11.25, 12.5, 14}, AlgBW: 0.33, BusBW: 0.66, Checked: true},
+		In:  Contest{Ours: Spread{1, 2, 3}, Theirs: Spread{1, 1, 1}, AlgBW: 4, BusBW: 8},
 	}
 }
 
@@ -96,7 +104,9 @@ func TestSixDigits(t *testing.T) {
 func sampleDocument() *Document {
 	start := time.Date(2026, 11, 30, 8, 1, 2, 0, time.UTC)
 	d := NewDocument(sample(), []string{"nccl-run", "all-reduce"}, []string{"NCCL_DEBUG=WARN"}, start, &Extension{
-		Device: "sim", DeviceNote: "PTX machine", Topology: "h200x2", Seed: 1, Schedules: 1, TimeSource: "host",
+		Device: "sim", DeviceNote: "PTX machine", Topology: "h200x2", RanksPerGPU: 1, Seed: 1, Schedules: 1, TimeSource: "host",
+		Startup: []Phase{{Name: "driver", Milliseconds: 500.5, Note: "cuInit"}, {Name: "load", Milliseconds: 1}},
+		Rival:   &Rival{Path: "libnccl.so.2", Version: 22809, Rounds: 21},
 		Skipped: []Skipped{{Type: "bfloat16", Op: "sum", Reason: "not in this build"}},
 	})
 	for _, row := range sampleRows() {
@@ -128,7 +138,7 @@ func TestDecodeRefuses(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"empty":             {"", "not a report"},
 		"other version":     {edit(`"version":3`, `"version":4`), "report version 4, want 3"},
-		"other extension":   {edit(`"version":1`, `"version":2`), "ncclgo object of version 1"},
+		"other extension":   {edit(`"version":2,`, `"version":1,`), "ncclgo object of version 2"},
 		"of nccl-tests":     {`{"version":3}`, "without an ncclgo object"},
 		"unknown field":     {edit(`"size"`, `"sizes"`), "sizes"},
 		"boolean as number": {edit(`"okay":"false"`, `"okay":0`), "okay"},
@@ -141,6 +151,18 @@ func TestDecodeRefuses(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
+}
+
+func TestVersusLines(t *testing.T) {
+	require.Equal(t, []string{
+		"vs         4096  out-of-place  ncclgo 10.00 us (9.50..10.50)  NCCL 12.50 us (11.25..14.00), busbw 0.66, #wrong 0  ratio 1.250",
+		"vs         4096  in-place      ncclgo 2.00 us (1.00..3.00)  NCCL 1.00 us (1.00..1.00), busbw 8.00, #wrong N/A  ratio 0.500",
+	}, contested().Lines(4096))
+}
+
+func TestPhaseLine(t *testing.T) {
+	require.Equal(t, "startup load               1.50 ms", Phase{Name: "load", Milliseconds: 1.5}.Line())
+	require.Equal(t, "startup driver           500.00 ms  cuInit", Phase{Name: "driver", Milliseconds: 500, Note: "cuInit"}.Line())
 }
 
 func TestNaN(t *testing.T) {

@@ -17,6 +17,7 @@ type Run struct {
 	Check    int // checked repetitions of each measurement
 	Blocking int // nccl-tests' -z
 	Unalign  int // elements
+	Graphs   int // launches of the timed iterations as a graph; 0: no graph
 	Notes    []string
 	Devices  []Device
 }
@@ -50,6 +51,8 @@ type Row struct {
 	Root  int // -1 where the collective has none
 	Out   Measurement
 	In    Measurement
+	// Versus is the row beside NCCL's; nil without one.
+	Versus *Versus
 }
 
 // Measurement is the result of one placement of the buffers.

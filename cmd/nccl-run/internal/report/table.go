@@ -41,8 +41,8 @@ func (t *Table) Header(r *Run) {
 		unit = "factor"
 	}
 	t.linef("# nThread %d nGpus %d minBytes %d maxBytes %d step: %d(%s) warmup iters: %d iters: %d agg iters: %d "+
-		"validation: %d graph: 0 unalign: %d", r.Threads, r.GPUs, r.MinBytes, r.MaxBytes, r.Step, unit,
-		r.Warmup, r.Iters, r.Agg, r.Check, r.Unalign)
+		"validation: %d graph: %d unalign: %d", r.Threads, r.GPUs, r.MinBytes, r.MaxBytes, r.Step, unit,
+		r.Warmup, r.Iters, r.Agg, r.Check, r.Graphs, r.Unalign)
 	if r.Blocking > 0 {
 		t.linef("%s", blocking[r.Blocking])
 	}

@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/device/sim"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// maxSimulatedBuffers bounds all buffers on the PTX machine, whose memory is the
+// host's: a host that runs out of it kills the command without a word.
+const maxSimulatedBuffers = 4 << 30
+
+// PTXMachine returns the PTX machine in the shape of system, with one simulated
+// GPU for each rank of it.
+func PTXMachine(system *topo.System) (*Machine, error) {
+	m := &Machine{
+		Device: "sim", System: system,
+		TimeSource: "times are the host's while it simulates, not a GPU's",
+		open: func(gpus []device.Info, seed uint64) (device.Driver, error) {
+			return sim.New(sim.Config{Devices: gpus, Seed: seed})
+		},
+		// A sending and a receiving buffer of each rank, and two to work in.
+		maxBuffer: func(c *Config) int64 { return maxSimulatedBuffers / int64(2*c.Ranks()+2) },
+	}
+	for rank := range system.NRanks() {
+		gpu := system.RankGPU(rank).GPU
+		info, err := simulatedGPU(gpu.SM)
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+		info.BusID = gpu.BusID.String()
+		m.gpus = append(m.gpus, info)
+	}
+	m.Describe = func(gpus int) string {
+		return fmt.Sprintf("PTX machine, %s; topology %s", kinds(m.gpus[:gpus]), system.Name)
+	}
+	return m, nil
+}
+
+// kinds says what GPUs are, equal neighbours together.
+func kinds(gpus []device.Info) string {
+	var all []string
+	for lo := 0; lo < len(gpus); {
+		hi := lo
+		for hi < len(gpus) && gpus[hi].SM == gpus[lo].SM {
+			hi++
+		}
+		all = append(all, fmt.Sprintf("%d x sm_%d, %d SMs", hi-lo, gpus[lo].SM, gpus[lo].NumSMs))
+		lo = hi
+	}
+	return strings.Join(all, " + ")
+}
+
+// products are the GPUs whose limits are simulated, by compute capability.
+var products = []device.Info{sim.V100(), sim.A100(), sim.L4(), sim.H100()}
+
+// simulatedGPU returns the device that stands for a compute capability: with the
+// limits of the newest product that is not newer.
+func simulatedGPU(sm int) (device.Info, error) {
+	if oldest := products[0].SM; sm < oldest {
+		return device.Info{}, fmt.Errorf("sm_%d is older than sm_%d, the oldest GPU that the PTX machine simulates", sm, oldest)
+	}
+	var info device.Info
+	for _, p := range products {
+		if p.SM <= sm {
+			info = p
+		}
+	}
+	info.SM = sm
+	info.Name = fmt.Sprintf("PTX machine, sm_%d with the limits of %s", sm, info.Name)
+	return info, nil
+}

@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/libnccl"
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+)
+
+// rounds is how often each library runs the timed iterations of a cell. It is
+// odd, so that the median is one of them.
+const rounds = 21
+
+// rival is NVIDIA's NCCL with communicators over the same GPUs.
+type rival struct {
+	lib     *libnccl.Library
+	comms   []*libnccl.Comm
+	streams []uintptr // CUstreams of the ranks
+}
+
+// openRival makes NCCL's communicators.
+func (p *pass) openRival(lib *libnccl.Library) error {
+	r := &rival{lib: lib}
+	gpus := make([]int, len(p.ranks))
+	for i := range p.ranks {
+		gpus[i] = p.c.gpu(i)
+		s, ok := p.ranks[i].stream.(interface{ Handle() uintptr })
+		if !ok {
+			return fmt.Errorf("--vs: the streams of device %s are none of CUDA's", p.driver.Name())
+		}
+		r.streams = append(r.streams, s.Handle())
+	}
+	var err error
+	if r.comms, err = lib.InitAll(gpus); err != nil {
+		return fmt.Errorf("NCCL %s: %w", lib.VersionText(), err)
+	}
+	p.rival = r
+	return nil
+}
+
+// close ends NCCL's communicators. A nil r is no rival.
+func (r *rival) close() error {
+	if r == nil {
+		return nil
+	}
+	var errs []error
+	for _, c := range r.comms {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// abandon ends NCCL's communicators whatever they are doing.
+func (r *rival) abandon() {
+	if r == nil {
+		return
+	}
+	for _, c := range r.comms {
+		_ = c.Abort() // what went wrong has been reported; this only releases
+	}
+}
+
+// issueRival is issue with NCCL: the same operations on the same streams.
+func (p *pass) issueRival(k cell, ops int) error {
+	return p.rival.lib.Group(func() error {
+		for i, c := range p.rival.comms {
+			r := &p.ranks[i]
+			for range ops {
+				if err := c.AllReduce(r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, p.rival.streams[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// compare runs a cell with both libraries in turn, over the same buffers and
+// streams, and checks NCCL's results. It returns ncclgo's seconds of one
+// operation, the median over the rounds. What comes first changes from round to
+// round, so that what one leaves in caches and clocks favours neither; the first
+// round is not counted.
+func (p *pass) compare(ctx context.Context, k cell, ours *batch) (seconds float64, _ *report.Contest, err error) {
+	theirs, err := p.batch(func(ops int) error { return p.issueRival(k, ops) })
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, theirs.close()) }()
+	both := [2]*batch{ours, theirs}
+	var times [2][]float64 // seconds
+	for round := range 1 + rounds {
+		for turn := range both {
+			who := (round + turn) % len(both)
+			t, err := both[who].run(ctx)
+			if err != nil {
+				return 0, nil, err
+			}
+			if round > 0 {
+				times[who] = append(times[who], t)
+			}
+		}
+	}
+	c := &report.Contest{Ours: spread(times[0]), Theirs: spread(times[1]), Checked: p.c.Check > 0}
+	if c.Checked {
+		var first string
+		if c.Wrong, first, err = p.checked(ctx, k, theirs); err != nil {
+			return 0, nil, err
+		}
+		if c.Wrong > 0 {
+			c.First = first
+		}
+	}
+	return c.Ours.Median / 1e6, c, nil
+}
+
+// spread returns the median and the tenths at either end, in microseconds.
+func spread(seconds []float64) report.Spread {
+	slices.Sort(seconds)
+	at := func(percent int) float64 { return 1e6 * seconds[(len(seconds)-1)*percent/100] }
+	return report.Spread{Low: at(10), Median: at(50), High: at(90)}
+}

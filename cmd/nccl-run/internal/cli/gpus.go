@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/hardware"
+	"github.com/ncclgo/ncclgo/device/cuda"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// gpus are the GPUs of this machine.
+type gpus struct {
+	driver      *cuda.Driver
+	connections int
+}
+
+// openGPUs opens the CUDA driver. It is an error if none of its GPUs is of use.
+func openGPUs(p *Process, connections int) (*gpus, error) {
+	driver, err := p.openCUDA(connections)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range driver.Infos() {
+		if g.SM >= leastSM {
+			return &gpus{driver, connections}, nil
+		}
+	}
+	first := driver.Infos()[0]
+	_ = driver.Close() // nothing was opened on it
+	return nil, &cuda.OldGPUError{Name: first.Name, SM: first.SM}
+}
+
+// machine returns the GPUs as a machine, connected as --topo or else NVML says. A
+// --topo that lacks them is another machine's: where the device may be chosen,
+// that is simulated.
+func (g *gpus) machine(p *Process, o *options) (*bench.Machine, defaults, error) {
+	// Passes open it anew.
+	defer func() { _ = g.driver.Close() }()
+	began := time.Now()
+	system, err := g.system(p, o)
+	if err != nil {
+		return nil, defaults{}, err
+	}
+	if lacking := g.lacking(system, max(1, o.Threads*o.GPUs)); lacking != "" {
+		if o.device == "auto" {
+			return simulated(o, fmt.Sprintf("topology %s is not this machine's, it lacks GPU %s", o.Topology, lacking))
+		}
+		return nil, defaults{}, refusef("--topo %s: it lacks GPU %s of this machine; leave it out, or simulate that machine with --device sim", o.Topology, lacking)
+	}
+	m := bench.CUDAMachine(g.driver, system, time.Since(began), func() (*cuda.Driver, error) { return p.openCUDA(g.connections) })
+	m.Why = "found"
+	if o.device == "cuda" {
+		m.Why = "as asked"
+	}
+	return m, cudaDefaults, nil
+}
+
+func (g *gpus) system(p *Process, o *options) (*topo.System, error) {
+	if o.Topology != "" {
+		return loadTopology(o.Topology)
+	}
+	inv, err := hardware.Take(g.driver, p.openNVML, sysfs)
+	if err != nil {
+		return nil, refusef("--device cuda: %w", err)
+	}
+	system, err := inv.Topology()
+	if err != nil {
+		return nil, refusef("--device cuda: the topology of this machine: %w; give one with --topo", err)
+	}
+	o.Topology = system.Name
+	return system, nil
+}
+
+// lacking returns the address of the first of n GPUs that is not in a system, or
+// "".
+func (g *gpus) lacking(system *topo.System, n int) string {
+	infos := g.driver.Infos()
+	for _, info := range infos[:min(n, len(infos))] {
+		bus, err := topo.ParseBusID(info.BusID)
+		if err != nil {
+			return info.BusID
+		}
+		if _, err := system.Place([]topo.BusID{bus}); err != nil {
+			return info.BusID
+		}
+	}
+	return ""
+}
