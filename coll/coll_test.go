@@ -48,6 +48,7 @@ func TestParse(t *testing.T) {
 	for s, want := range map[string]DataType{
 		"f32": Float32, "float": Float32, "float32": Float32, "half": Float16, "int8": Int8, "uint64": Uint64,
 		"bfloat16": BFloat16, "bf16": BFloat16, "f8e4m3": F8E4M3, "fp8e5m2": F8E5M2, "double": Float64, "INT": Int32,
+		"fp16": Float16, "fp32": Float32, "FP64": Float64, "float16": Float16, "float64": Float64, "i8": Int8,
 	} {
 		got, err := ParseDataType(s)
 		require.NoError(t, err, s)
@@ -89,6 +90,38 @@ func TestParseErrorsNameWhatIsAllowed(t *testing.T) {
 		require.Equal(t, row.nearest, e.Nearest)
 		require.Contains(t, e.Allowed, row.allowed)
 		require.Contains(t, e.Error(), e.Given)
+	}
+}
+
+// Types are listed by nccl-tests' names, then by the short ones, each once.
+func TestAllowedTypes(t *testing.T) {
+	_, err := ParseDataType("nope")
+	require.ErrorContains(t, err, "(allowed: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2 "+
+		"i8 u8 i32 u32 i64 u64 f16 f32 f64 bf16)")
+}
+
+// A name is suggested only to who plausibly meant it.
+func TestNearest(t *testing.T) {
+	for _, row := range []struct{ given, names, want string }{
+		{"gcc", "clang nvcc", ""},
+		{"nvc", "clang nvcc", "nvcc"},
+		{"clan", "clang nvcc", "clang"},
+		{"sm_80", "sm_70 sm_90", ""},
+		{"sm70", "sm_70 sm_90", "sm_70"},
+		{"wmma", "fma mad", ""},
+		{"fmaa", "fma mad", "fma"},
+		{"f23", "f16 f32", "f32"},
+		{"f33", "f16 f32", ""},
+		{"rign", "Tree Ring", "Ring"},
+		{"all-redoce", "all-reduce doctor", "all-reduce"},
+		{"lolo", "topo algo", ""},
+		{"opto", "topo", ""},
+		{"", "a", ""},
+		{"x", "h j", ""},
+		{"summ", "mulsum sum", "sum"},
+		{"LL12", "LL LL128 Simple", "LL128"},
+	} {
+		require.Equal(t, row.want, Nearest(row.given, strings.Fields(row.names)), "%q of %s", row.given, row.names)
 	}
 }
 

@@ -42,9 +42,12 @@ var dataTypes = [NumDataTypes]struct {
 	F8E5M2:   {1, true, true, "f8e5m2"},
 }
 
-// dataTypeAliases are further spellings that users of NCCL write.
+// dataTypeAliases are further spellings that users of NCCL, CUDA and PyTorch
+// write.
 var dataTypeAliases = map[string]DataType{
-	"char": Int8, "int": Int32, "float16": Float16, "float32": Float32, "float64": Float64,
+	"char": Int8, "int": Int32,
+	"float16": Float16, "float32": Float32, "float64": Float64,
+	"fp16": Float16, "fp32": Float32, "fp64": Float64,
 	"fp8e4m3": F8E4M3, "fp8e5m2": F8E5M2, "float8e4m3": F8E4M3, "float8e5m2": F8E5M2,
 }
 
@@ -74,8 +77,9 @@ func (t DataType) Unsigned() DataType {
 	return t
 }
 
-// ParseDataType returns the DataType whose short name, long name or NCCL alias
-// is s, in any case.
+// ParseDataType returns the DataType whose long name, short name or alias is s,
+// in any case. The names that a [ParseError] lists are the long ones, which are
+// nccl-tests', then the short ones.
 func ParseDataType(s string) (DataType, error) {
 	folded := fold(s)
 	if t, ok := dataTypeAliases[folded]; ok {
@@ -90,7 +94,7 @@ func ParseDataType(s string) (DataType, error) {
 }
 
 func longNames() []string {
-	names := make([]string, 0, NumDataTypes)
+	names := make([]string, 0, 2*NumDataTypes) // the short ones follow
 	for _, p := range dataTypes {
 		names = append(names, p.long)
 	}
