@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ncclgo/ncclgo/coll"
 )
@@ -128,12 +130,34 @@ func (p *parser) position(offset int64) (line, column int) {
 
 func (p *parser) errorAt(offset int64, want, format string, args ...any) error {
 	line, column := p.position(offset)
-	return &FileError{File: p.doc.Name, Line: line, Column: column, What: fmt.Sprintf(format, args...), Want: want}
+	return &FileError{File: p.doc.Name, Line: line, Column: column, What: printable(fmt.Sprintf(format, args...)), Want: want}
 }
 
 func (p *parser) note(offset int64, format string, args ...any) {
 	line, column := p.position(offset)
-	p.doc.Notes = append(p.doc.Notes, Note{line, column, fmt.Sprintf(format, args...)})
+	p.doc.Notes = append(p.doc.Notes, Note{line, column, printable(fmt.Sprintf(format, args...))})
+}
+
+// maxMessage bounds the bytes of a message that quotes a file.
+const maxMessage = 200
+
+// printable returns a message with what a terminal would not show, or would obey,
+// as Go's escapes: names and values come from a file that may hold anything.
+func printable(message string) string {
+	var b strings.Builder
+	for i, r := range message {
+		switch _, size := utf8.DecodeRuneInString(message[i:]); {
+		case b.Len() > maxMessage:
+			return b.String() + "..."
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, message[i])
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 const rootForm = `a topology file is XML with the root element <system version="1">`
@@ -353,5 +377,5 @@ func (e *Element) write(b *bytes.Buffer, level int) {
 
 // errorAt returns an error about an element of d.
 func (d *Document) errorAt(e *Element, want, format string, args ...any) error {
-	return &FileError{File: d.Name, Line: e.Line, Column: e.Column, What: fmt.Sprintf(format, args...), Want: want}
+	return &FileError{File: d.Name, Line: e.Line, Column: e.Column, What: printable(fmt.Sprintf(format, args...)), Want: want}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,10 +49,10 @@ func TestFileErrors(t *testing.T) {
 		{"binary", "\x7fELF\x02\x01", `f.xml:1:7: not XML (illegal character code U+0002); a topology file is XML with the root element <system version="1">`},
 		{"truncated", oneGPU[:160], `f.xml:4:16: the file ends inside <pci> of line 3; is the file truncated?`},
 		{"truncated between elements", oneGPU[:strings.Index(oneGPU, "      </gpu>")], `f.xml:6:1: the file ends inside <gpu> of line 4; is the file truncated?`},
-		{"no version", edit(` version="1"`, ""), `f.xml:1:1: <system> has no attribute version; a decimal number or a hexadecimal one after 0x, of at most 32 bits is required`},
+		{"no version", edit(` version="1"`, ""), `f.xml:1:1: <system> has no attribute version; a decimal number, a hexadecimal one after 0x or an octal one after 0, of at most 32 bits is required`},
 		{"version", edit(`version="1"`, `version="2"`), `f.xml:1:9: version 2; version 1 is allowed`},
-		{"number", edit(`sm="90"`, `sm="ninety"`), `f.xml:4:20: <gpu> sm="ninety" is wrong; a decimal number or a hexadecimal one after 0x, of at most 32 bits is allowed`},
-		{"number too large", edit(`rank="0"`, `rank="99999999999"`), `f.xml:4:28: <gpu> rank="99999999999" is wrong; a decimal number or a hexadecimal one after 0x, of at most 32 bits is allowed`},
+		{"number", edit(`sm="90"`, `sm="ninety"`), `f.xml:4:20: <gpu> sm="ninety" is wrong; a decimal number, a hexadecimal one after 0x or an octal one after 0, of at most 32 bits is allowed`},
+		{"number too large", edit(`rank="0"`, `rank="99999999999"`), `f.xml:4:28: <gpu> rank="99999999999" is wrong; a decimal number, a hexadecimal one after 0x or an octal one after 0, of at most 32 bits is allowed`},
 		{"range", edit(`count="18"`, `count="-1"`), `f.xml:5:39: <nvlink> count="-1" is out of range; 0 to 1024 is allowed`},
 		{"address", edit(`busid="0000:01:00.0"`, `busid="gpu0"`), `f.xml:3:10: <pci> busid="gpu0" is wrong; a PCI address like 0000:0f:00.0 is allowed`},
 		{"attribute missing", edit(` class="0x030200"`, ""), `f.xml:3:5: <pci> has no attribute class; text is required`},
@@ -206,4 +207,29 @@ func FuzzParse(f *testing.F) {
 			_ = s.String()
 		}
 	})
+}
+
+// Whatever a file holds, its errors and notes are text that a terminal shows.
+func TestMessagesArePrintable(t *testing.T) {
+	for _, test := range []struct{ name, data, want string }{
+		{"binary", "\x7fELF\x02\x01", `f.xml:1:7: not XML (illegal character code U+0002); `},
+		{"tag", "<a\u009b31m/>", `f.xml:1:8: not XML (invalid XML name: a\u009b31m); `},
+		{"no UTF-8", "<system version=\"\u009b2J\xff\"/>", `f.xml:1:24: not XML (invalid UTF-8); `},
+		{"value", "<system version=\"\u009b2J\u202e\"/>", `f.xml:1:9: <system> version="\u009b2J\u202e" is wrong; `},
+		{"note", "<system version=\"1\"><\u00e9" + strings.Repeat("x", 400) + "/></system>", "unknown element <\u00e9xxx"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var text string
+			if doc, err := Parse("f.xml", []byte(test.data)); err != nil {
+				text = err.Error()
+			} else {
+				text = doc.Notes[0].Text
+			}
+			require.True(t, strings.HasPrefix(text, test.want), text)
+			require.Less(t, len(text), 2*maxMessage)
+			for _, r := range text {
+				require.True(t, strconv.IsPrint(r), "%q", text)
+			}
+		})
+	}
 }

@@ -176,7 +176,7 @@ const (
 // allowed says in words what a value of each kind may be.
 var allowed = [...]string{
 	textValue:  "text",
-	intValue:   "a decimal number or a hexadecimal one after 0x, of at most 32 bits",
+	intValue:   "a decimal number, a hexadecimal one after 0x or an octal one after 0, of at most 32 bits",
 	hexValue:   "a hexadecimal number of at most 64 bits",
 	floatValue: "a number",
 	busValue:   "a PCI address like 0000:0f:00.0",
