@@ -246,6 +246,36 @@ func TestGenerateRefuses(t *testing.T) {
 	}
 }
 
+// What generated/ has is shown without a compiler, and said to be stale if the
+// sources have changed.
+func TestShowArchived(t *testing.T) {
+	o := Options{Root: newModule(t), Compiler: "clang"}
+	v := mustVariant(t, "AllReduce_Sum_i32_RING_LL")
+	shown, err := ShowArchived(o, v)
+	require.NoError(t, err)
+	require.Nil(t, shown, "nothing is archived")
+
+	mustGenerate(t, o)
+	t.Setenv("PATH", "")
+	shown, err = ShowArchived(o, v)
+	require.NoError(t, err)
+	stored, err := readStored(os.DirFS(o.Root))
+	require.NoError(t, err)
+	require.Equal(t, stored["AllReduce_Sum_u32_RING_LL.sm_70"].ptx, shown.PTX)
+	require.Equal(t, []bool{true, false}, []bool{shown.Archived, shown.Stale})
+
+	edit(t, filepath.Join(o.Root, templateDir, "dtype.cuh"), func(s string) string { return s + "// more\n" })
+	shown, err = ShowArchived(o, v)
+	require.NoError(t, err)
+	require.True(t, shown.Stale)
+
+	require.NoError(t, os.WriteFile(filepath.Join(o.Root, outputDir, archiveFile), []byte("none"), 0o644))
+	_, err = ShowArchived(o, v)
+	var usage *UsageError
+	require.ErrorAs(t, err, &usage)
+	require.ErrorContains(t, err, "; -compiler clang shows what the sources give")
+}
+
 func TestShow(t *testing.T) {
 	needsCompiling(t)
 	o := Options{Root: newModule(t), Compiler: "clang"}

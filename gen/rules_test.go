@@ -71,6 +71,8 @@ func TestBuilt(t *testing.T) {
 			require.Less(t, units[i-1].Variant.ID(), u.Variant.ID())
 		}
 	}
-	require.True(t, Built(mustVariant(t, "AllReduce_MinMax_i8_RING_LL")))
-	require.False(t, Built(mustVariant(t, "AllReduce_Sum_f32_TREE_LL")))
+	_, built := unitOf(Canonical(mustVariant(t, "AllReduce_MinMax_i8_RING_LL")))
+	require.True(t, built)
+	_, built = unitOf(mustVariant(t, "AllReduce_Sum_f32_TREE_LL"))
+	require.False(t, built)
 }

@@ -89,13 +89,15 @@ func parseTerm(words []string) (term, error) {
 	fields := 5
 	if !reduces {
 		fields = 3
-		if len(words) == 5 {
-			return t, fmt.Errorf("%s has no operator and no type; a term for it reads like %q", words[0], "AllGather RING LL")
-		}
-		words = append([]string{words[0], "*", "*"}, words[1:]...)
 	}
-	if len(words) > 5 {
+	if len(words) == 5 && !reduces {
+		return t, fmt.Errorf("%s has no operator and no type; a term for it reads like %q", words[0], "AllGather RING LL")
+	}
+	if len(words) > fields {
 		return t, fmt.Errorf("pattern %q has more than %d words", strings.Join(words, " "), fields)
+	}
+	if !reduces {
+		words = append([]string{words[0], "*", "*"}, words[1:]...)
 	}
 	for len(words) < 5 {
 		words = append(words, "*")

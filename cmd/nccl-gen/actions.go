@@ -40,16 +40,15 @@ func check(ctx context.Context, out *bufio.Writer, r *request) error {
 
 // list prints the variant space, one row a line.
 func list(out *bufio.Writer, r *request) error {
+	rows, err := gen.List(r.options, r.built)
+	if err != nil {
+		return err
+	}
 	const format = "%6s  %-52s  %-52s  %4s  %-15s  %s\n"
 	fmt.Fprintf(out, format, "# row", "variant", "canonical", "nccl", "needs", "status")
-	rows, valid, served := 0, 0, 0
+	valid, served := 0, 0
 	kernels := map[coll.Variant]bool{}
-	for i, row := range gen.Space() {
-		built := row.Reason == nil && gen.Built(row.Variant)
-		if r.options.Only != nil && !r.options.Only.Match(row.Variant) || r.built && !built {
-			continue
-		}
-		rows++
+	for _, row := range rows {
 		canonical, primary, needs, status := "-", "-", "-", "not built"
 		if row.Reason != nil {
 			status = "invalid: " + row.Reason.Text
@@ -60,15 +59,15 @@ func list(out *bufio.Writer, r *request) error {
 				primary = fmt.Sprint(row.Primary)
 			}
 		}
-		if built {
+		if row.Built {
 			served++
 			kernels[row.Canonical] = true
 			status = "built"
 		}
-		fmt.Fprintf(out, format, fmt.Sprint(i), row.Variant, canonical, primary, needs, status)
+		fmt.Fprintf(out, format, fmt.Sprint(row.Number), row.Variant, canonical, primary, needs, status)
 	}
 	fmt.Fprintf(out, "# %d variants, %d valid, %d served by %d kernels; rows below %d and the numbers in column nccl are NCCL 2.30's\n",
-		rows, valid, served, len(kernels), gen.NumNCCLRows)
+		len(rows), valid, served, len(kernels), gen.NumNCCLRows)
 	return nil
 }
 
@@ -87,7 +86,8 @@ func need(n gen.Need) string {
 	return strings.Join(parts, " ")
 }
 
-// show prints a kernel's source and PTX.
+// show prints a kernel's PTX, so that its lines have the numbers that faults give,
+// and then, as comments, where it is from.
 func show(ctx context.Context, out *bufio.Writer, r *request) error {
 	v, err := coll.ParseVariant(r.show)
 	if err != nil {
@@ -96,18 +96,42 @@ func show(ctx context.Context, out *bufio.Writer, r *request) error {
 	if reason := gen.Excluded(v); reason != nil {
 		return &gen.UsageError{Err: fmt.Errorf("%s is invalid: %s", v, reason.Text)}
 	}
-	s, err := gen.Show(ctx, r.options, v)
+	var s *gen.Shown
+	if !r.compile {
+		s, err = gen.ShowArchived(r.options, v)
+	}
+	if s == nil && err == nil {
+		s, err = gen.Show(ctx, r.options, v)
+	}
 	if err != nil {
 		return err
 	}
 	if s == nil {
 		return &gen.UsageError{Err: fmt.Errorf("%s is valid but not built: no header implements it yet (nccl-gen -list -built lists what is)", v)}
 	}
-	if s.Unit.Variant != v {
-		fmt.Fprintf(out, "// %s is served by the kernel of %s.\n\n", v, s.Unit.Variant)
+	_, err = fmt.Fprintf(out, "%s\n// %s\n", s.PTX, strings.Join(origin(s, v), "\n// "))
+	return err
+}
+
+// origin says in lines what the kernel shown for v is.
+func origin(s *gen.Shown, v coll.Variant) []string {
+	symbol := s.Unit.Variant.String()
+	what := fmt.Sprintf("This is %s for %s, compiled now by %s.", symbol, s.Unit.Target, s.Compiler)
+	if s.Archived {
+		what = fmt.Sprintf("This is %s for %s as programs carry it, made by %s.", symbol, s.Unit.Target, s.Compiler)
 	}
-	fmt.Fprintf(out, "%s\n// It includes %s.\n\n%s", s.Text, strings.Join(s.Files, ", "), s.PTX)
-	return nil
+	lines := []string{what}
+	if s.Unit.Variant != v {
+		lines = append(lines, fmt.Sprintf("%s is served by it.", v))
+	}
+	if s.Stale {
+		lines = append(lines, "Its sources have changed since: -compiler clang shows what they give.")
+	}
+	lines = append(lines, fmt.Sprintf("Its unit, which includes %s:", strings.Join(s.Files, ", ")), "")
+	for line := range strings.Lines(string(s.Text)) {
+		lines = append(lines, "  "+strings.TrimSuffix(line, "\n"))
+	}
+	return lines
 }
 
 // nearVariant suggests the variant whose name is closest to s.

@@ -36,8 +36,9 @@ changed since the last run. Run it anywhere in the module, or by go generate.
                    that made the kernels, source hashes everywhere
   -list            print the variant space: NCCL's rows first, in its order
   -built           with -list: only variants that a kernel serves
-  -show VARIANT    print the source and the PTX of a variant's kernel
-                   (AllReduce_Sum_f32_RING_LL)
+  -show VARIANT    print the PTX of a variant's kernel (AllReduce_Sum_f32_RING_LL),
+                   whose lines have the numbers that faults give, and its unit;
+                   as programs carry it, with -arch or -compiler compiled now
   -j N             compile N kernels at once (default: the processors)
   -v               print each compiler command
   -h               print this
@@ -53,6 +54,7 @@ type request struct {
 	built   bool
 	check   bool
 	show    string
+	compile bool // with show: what the sources give, not what is archived
 	options gen.Options
 }
 
@@ -105,6 +107,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 			}
 		}
 	}
+	r.compile = given["arch"] || given["compiler"]
 	var err error
 	if given["only"] {
 		if r.options.Only, err = gen.ParsePattern(only); err != nil {

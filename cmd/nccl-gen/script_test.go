@@ -7,10 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/generated"
 	"github.com/ncclgo/ncclgo/internal/testenv"
 )
 
@@ -34,7 +37,9 @@ func TestCompileScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/compile", Cmds: commands, Setup: layModule})
 }
 
-var commands = map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "append": appendFile}
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits": exits, "append": appendFile, "archived": archived,
+}
 
 // exits runs a command and checks its exit status: exits 2 nccl-gen -x.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -65,10 +70,29 @@ func appendFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(file, []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o644))
 }
 
+// archived checks that an output begins with the PTX that programs have of a
+// kernel: archived stdout SYMBOL.
+func archived(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: archived stdout SYMBOL")
+	}
+	v, err := coll.ParseVariant(args[1])
+	ts.Check(err)
+	k, err := generated.Lookup(v)
+	ts.Check(err)
+	text, err := k.PTX()
+	ts.Check(err)
+	if !strings.HasPrefix(ts.ReadFile(args[0]), string(text)) {
+		ts.Fatalf("%s does not begin with the PTX of %s", args[0], args[1])
+	}
+}
+
 // layModule puts a copy of what kernels are made of into $WORK/module, which the
-// scripts may change. $TESTBIN is the folder of nccl-gen alone.
+// scripts may change. $TESTBIN is the folder of nccl-gen alone, $ROOT that of the
+// real module.
 func layModule(env *testscript.Env) error {
 	env.Setenv("TESTBIN", filepath.SplitList(env.Getenv("PATH"))[0])
+	env.Setenv("ROOT", testenv.Root())
 	root, module := testenv.Root(), filepath.Join(env.WorkDir, "module")
 	for _, pattern := range []string{"go.mod", "templates/cuda/*.cuh", "templates/cuda/*.tmpl", "internal/abi/*.go"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))

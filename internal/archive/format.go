@@ -62,7 +62,7 @@ func parse(data []byte) ([]group, []module, error) {
 		return nil, nil, malformed("starts with %q; an archive starts with %q", got, magic)
 	}
 	if got := le.Uint32(data[8:]); got != version {
-		return nil, nil, malformed("has version %d; this program reads version %d: regenerate it with nccl-gen", got, version)
+		return nil, nil, malformed("has version %d; this program reads version %d", got, version)
 	}
 	if want := le.Uint64(data[24:]); want != uint64(len(data)) {
 		return nil, nil, malformed("has %d bytes, its header says %d", len(data), want)

@@ -1,0 +1,56 @@
+package gen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestList(t *testing.T) {
+	rows, err := List(Options{Only: mustPattern(t, "AllReduce Sum i32|f32 Ring LL")}, false)
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	space := Space()
+	for _, row := range rows {
+		require.True(t, row.Built)
+		require.Equal(t, space[row.Number], row.Row)
+	}
+	all, err := List(Options{}, false)
+	require.NoError(t, err)
+	require.Len(t, all, len(space))
+	built, err := List(Options{}, true)
+	require.NoError(t, err)
+	kernels := map[string]bool{}
+	for _, row := range built {
+		kernels[row.Canonical.String()] = true
+	}
+	require.Len(t, kernels, len(Units()))
+}
+
+// A pattern that leaves no row is refused as it is for generating.
+func TestListOfNothing(t *testing.T) {
+	for _, test := range []struct {
+		pattern string
+		built   bool
+	}{
+		{"SendRecv RING", false},
+		{"AllReduce Sum f32 Tree LL", true},
+		{"AllReduce Prod f32 NVLS Simple", true},
+	} {
+		o := Options{Only: mustPattern(t, test.pattern)}
+		_, err := List(o, test.built)
+		var usage *UsageError
+		require.ErrorAs(t, err, &usage, test.pattern)
+		_, generating := o.units()
+		require.EqualError(t, err, generating.Error())
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := List(Options{}, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
