@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"nccl-run": main})
+	testscript.Main(m, map[string]func(){"nccl-run": main, "deaf": deaf})
 }
 
 // Each script runs the command as a user would and looks at what it prints. GPUs

@@ -11,24 +11,24 @@ import (
 type batch struct {
 	p *pass
 	// issue enqueues a number of operations of every rank as one group.
-	issue func(ops int) error
+	issue func(ctx context.Context, ops int) error
 	// timed and single are the graphs of all iterations and of one operation; nil
 	// if nothing is captured.
 	timed, single graphs
 }
 
 // batch makes the work of a cell ready.
-func (p *pass) batch(issue func(ops int) error) (*batch, error) {
+func (p *pass) batch(ctx context.Context, issue func(ctx context.Context, ops int) error) (*batch, error) {
 	b := &batch{p: p, issue: issue}
 	if p.c.Graphs == 0 {
 		return b, nil
 	}
 	var err error
-	if b.timed, err = p.captured(issue, p.c.Iters, p.c.Agg); err != nil {
+	if b.timed, err = p.captured(ctx, issue, p.c.Iters, p.c.Agg); err != nil {
 		return nil, err
 	}
 	if p.c.Check > 0 {
-		if b.single, err = p.captured(issue, 1, 1); err != nil {
+		if b.single, err = p.captured(ctx, issue, 1, 1); err != nil {
 			return nil, errors.Join(err, b.close())
 		}
 	}
@@ -48,7 +48,7 @@ func (b *batch) once(ctx context.Context) error {
 
 // group does a group of operations and waits for it.
 func (b *batch) group(ctx context.Context, ops int) error {
-	if err := b.issue(ops); err != nil {
+	if err := b.issue(ctx, ops); err != nil {
 		return err
 	}
 	return b.p.wait(ctx)
@@ -99,5 +99,5 @@ func (b *batch) iteration(ctx context.Context) error {
 	case 3:
 		return b.group(ctx, c.Agg)
 	}
-	return b.issue(c.Agg)
+	return b.issue(ctx, c.Agg)
 }

@@ -39,7 +39,7 @@ func (b *buffer) data() device.Ptr { return b.ptr + device.Ptr(b.start) }
 
 // write fills the buffer: content writes the data, the canaries are renewed.
 // stage is memory to work in, at least as long as the allocation.
-func (b *buffer) write(stage []byte, content func(data []byte)) error {
+func (b *buffer) write(stage []byte, content func(data []byte) error) error {
 	stage = stage[:b.start+b.size+guardBytes]
 	for i := range stage[:b.start] {
 		stage[i] = canary(i)
@@ -47,7 +47,9 @@ func (b *buffer) write(stage []byte, content func(data []byte)) error {
 	for i := b.start + b.size; i < len(stage); i++ {
 		stage[i] = canary(i)
 	}
-	content(stage[b.start : b.start+b.size])
+	if err := content(stage[b.start : b.start+b.size]); err != nil {
+		return err
+	}
 	return b.dev.CopyIn(b.ptr, stage)
 }
 
@@ -57,12 +59,18 @@ func (b *buffer) read(stage []byte) (data []byte, damaged int, err error) {
 	if err := b.dev.CopyOut(stage, b.ptr); err != nil {
 		return nil, 0, err
 	}
-	for i, v := range stage {
-		if (i < b.start || i >= b.start+b.size) && v != canary(i) {
+	end := b.start + b.size
+	for i := range stage[:b.start] {
+		if stage[i] != canary(i) {
 			damaged++
 		}
 	}
-	return stage[b.start : b.start+b.size], damaged, nil
+	for i := end; i < len(stage); i++ {
+		if stage[i] != canary(i) {
+			damaged++
+		}
+	}
+	return stage[b.start:end], damaged, nil
 }
 
 // canary is the byte at offset i of a canary. Neighbours differ, so that a copy
@@ -70,8 +78,9 @@ func (b *buffer) read(stage []byte) (data []byte, damaged int, err error) {
 func canary(i int) byte { return byte(167*i + 13) }
 
 // poison fills data that a collective must overwrite entirely.
-func poison(data []byte) {
+func poison(data []byte) error {
 	for i := range data {
 		data[i] = 0xa5
 	}
+	return nil
 }

@@ -99,6 +99,23 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// hangs refuses a rank that is to hang where nobody would wait for it: it is the
+// only one, or no size has an element.
+func (c *Config) hangs(sizes []int64) error {
+	if c.HangRank < 0 {
+		return nil
+	}
+	if c.Ranks() == 1 {
+		return refuse("--plant-hang %d: nobody waits for an only rank; give more (-g)", c.HangRank)
+	}
+	for _, t := range c.Types {
+		if slices.Max(sizes) >= int64(t.Size()) {
+			return nil
+		}
+	}
+	return refuse("--plant-hang %d: operations without elements launch nothing to wait for; give a larger maxbytes (-e)", c.HangRank)
+}
+
 // maxSizes bounds the sizes of a run, whose results are kept until all schedules
 // are done.
 const maxSizes = 1 << 20

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -30,5 +31,38 @@ func TestSizes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tt.want, got)
 		})
+	}
+}
+
+// Groups are cut so that an interrupt need not wait for many operations.
+func TestCut(t *testing.T) {
+	var groups []int
+	require.NoError(t, cut(t.Context(), 2*maxGroup+3, func(ops int) error {
+		groups = append(groups, ops)
+		return nil
+	}))
+	require.Equal(t, []int{maxGroup, maxGroup, 3}, groups)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	groups = nil
+	require.ErrorIs(t, cut(ctx, 3*maxGroup, func(ops int) error {
+		groups = append(groups, ops)
+		cancel()
+		return nil
+	}), context.Canceled)
+	require.Equal(t, []int{maxGroup}, groups)
+}
+
+func TestShare(t *testing.T) {
+	for _, test := range []struct {
+		channels, rings int
+		want            string
+	}{
+		{24, 12, "2 for each of 12 rings: channel c uses ring c mod 12"},
+		{8, 12, "one for each of the first 8 rings"},
+		{12, 12, "one for each of the first 12 rings"},
+		{5, 2, "2 or 3 for each of 2 rings: channel c uses ring c mod 2"},
+	} {
+		require.Equal(t, test.want, share(test.channels, test.rings))
 	}
 }

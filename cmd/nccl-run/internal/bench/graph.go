@@ -77,10 +77,10 @@ func (g graphs) close() error {
 
 // captured returns what issue does ops operations at a time, iterations times, as
 // graphs.
-func (p *pass) captured(issue func(ops int) error, iterations, ops int) (graphs, error) {
+func (p *pass) captured(ctx context.Context, issue func(ctx context.Context, ops int) error, iterations, ops int) (graphs, error) {
 	return p.capture(func() error {
 		for range iterations {
-			if err := issue(ops); err != nil {
+			if err := issue(ctx, ops); err != nil {
 				return err
 			}
 		}

@@ -44,7 +44,7 @@ type sample struct {
 func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 	p.place(k)
 	p.launched(nccl.LaunchInfo{})
-	ours, err := p.batch(func(ops int) error { return p.issue(k, ops, p.c.HangRank) })
+	ours, err := p.batch(ctx, func(ctx context.Context, ops int) error { return p.issue(ctx, k, ops) })
 	if err != nil {
 		return s, err
 	}
@@ -52,7 +52,7 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 	repetitions := p.c.Check
 	var data check.Case
 	if repetitions > 0 {
-		if data, err = p.prepare(k); err != nil {
+		if data, err = p.prepare(ctx, k); err != nil {
 			return s, err
 		}
 	}
@@ -66,7 +66,7 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 	}
 	if repetitions > 0 && p.c.Iters == 1 && p.c.Agg == 1 && p.c.Graphs == 0 && p.rival == nil {
 		repetitions--
-		if s.wrong, s.first, err = p.verify(k, data); err != nil {
+		if s.wrong, s.first, err = p.verify(ctx, k, data); err != nil {
 			return s, err
 		}
 	}
@@ -80,18 +80,18 @@ func (p *pass) measure(ctx context.Context, k cell) (s sample, err error) {
 
 // checked does one operation of a batch with fresh data and verifies it.
 func (p *pass) checked(ctx context.Context, k cell, b *batch) (wrong int64, first string, err error) {
-	data, err := p.prepare(k)
+	data, err := p.prepare(ctx, k)
 	if err != nil {
 		return 0, "", err
 	}
 	if err := b.once(ctx); err != nil {
 		return 0, "", err
 	}
-	return p.verify(k, data)
+	return p.verify(ctx, k, data)
 }
 
 // prepare gives every buffer fresh data.
-func (p *pass) prepare(k cell) (check.Case, error) {
+func (p *pass) prepare(ctx context.Context, k cell) (check.Case, error) {
 	p.checks++
 	data := check.Case{
 		Type: k.typ, Op: k.op, NumRanks: len(p.ranks), Count: k.count,
@@ -100,7 +100,7 @@ func (p *pass) prepare(k cell) (check.Case, error) {
 	}
 	for i := range p.ranks {
 		r := &p.ranks[i]
-		input := func(dst []byte) { data.Input(i, dst) }
+		input := func(dst []byte) error { return data.Input(ctx, i, dst) }
 		send, recv := input, poison
 		if k.inPlace {
 			send, recv = poison, input
@@ -118,7 +118,7 @@ func (p *pass) prepare(k cell) (check.Case, error) {
 // verify counts what differs from what must be: elements of results, elements
 // of inputs that are not to change, and bytes of canaries. It says where the
 // first is.
-func (p *pass) verify(k cell, data check.Case) (wrong int64, first string, err error) {
+func (p *pass) verify(ctx context.Context, k cell, data check.Case) (wrong int64, first string, err error) {
 	want := p.want[:data.Bytes()]
 	compare := func(rank int, which string, b *buffer) error {
 		got, damaged, err := b.read(p.stage)
@@ -137,16 +137,20 @@ func (p *pass) verify(k cell, data check.Case) (wrong int64, first string, err e
 		return nil
 	}
 	for i := range p.ranks {
-		if k.inPlace {
-			poison(want)
-		} else {
-			data.Input(i, want)
+		content := poison
+		if !k.inPlace {
+			content = func(dst []byte) error { return data.Input(ctx, i, dst) }
+		}
+		if err := content(want); err != nil {
+			return wrong, first, err
 		}
 		if err := compare(i, "send", p.ranks[i].send); err != nil {
 			return wrong, first, err
 		}
 	}
-	data.Expected(want)
+	if err := data.Expected(ctx, want); err != nil {
+		return wrong, first, err
+	}
 	for i := range p.ranks {
 		if err := compare(i, "recv", p.ranks[i].recv); err != nil {
 			return wrong, first, err

@@ -37,19 +37,19 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 		t.Run(k.String(), func(t *testing.T) {
 			p, memories := hostPass(t, n, 64)
 			p.place(k)
-			data, err := p.prepare(k)
+			data, err := p.prepare(t.Context(), k)
 			require.NoError(t, err)
 
-			wrong, first, err := p.verify(k, data)
+			wrong, first, err := p.verify(t.Context(), k, data)
 			require.NoError(t, err)
 			require.Equal(t, int64(n*count), wrong, "no collective ran")
 			require.Equal(t, "rank 0 recv, element 0", first)
 
 			for i := range p.ranks {
 				recv := memories[2*i+1]
-				data.Expected(recv.bytes[p.ranks[i].recv.data()-hostBase:][:data.Bytes()])
+				require.NoError(t, data.Expected(t.Context(), recv.bytes[p.ranks[i].recv.data()-hostBase:][:data.Bytes()]))
 			}
-			wrong, first, err = p.verify(k, data)
+			wrong, first, err = p.verify(t.Context(), k, data)
 			require.NoError(t, err)
 			require.Zero(t, wrong)
 			require.Empty(t, first)
@@ -61,7 +61,7 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 				}
 				for at := range b.start + b.size + guardBytes {
 					m.bytes[at] ^= 1
-					wrong, first, err = p.verify(k, data)
+					wrong, first, err = p.verify(t.Context(), k, data)
 					require.NoError(t, err)
 					require.Equal(t, int64(1), wrong, "buffer %d byte %d", i, at)
 					where := "outside the buffer"
@@ -81,25 +81,25 @@ func TestRepetitionsHaveFreshData(t *testing.T) {
 	p, memories := hostPass(t, 2, 64)
 	k := cell{coll.Int32, coll.OpMax, 8, false}
 	p.place(k)
-	first, err := p.prepare(k)
+	first, err := p.prepare(t.Context(), k)
 	require.NoError(t, err)
 	for i := range p.ranks {
-		first.Expected(memories[2*i+1].bytes[p.ranks[i].recv.data()-hostBase:][:first.Bytes()])
+		require.NoError(t, first.Expected(t.Context(), memories[2*i+1].bytes[p.ranks[i].recv.data()-hostBase:][:first.Bytes()]))
 	}
 	stale := p.ranks[0].recv.data()
 	before := append([]byte{}, memories[1].bytes[stale-hostBase:][:first.Bytes()]...)
 
-	second, err := p.prepare(k)
+	second, err := p.prepare(t.Context(), k)
 	require.NoError(t, err)
 	require.NotEqual(t, first.Seed, second.Seed)
 	want := make([]byte, second.Bytes())
-	second.Expected(want)
+	require.NoError(t, second.Expected(t.Context(), want))
 	require.NotEqual(t, before, want)
 
 	other, _ := hostPass(t, 2, 64)
 	other.seed++
 	other.place(k)
-	otherFirst, err := other.prepare(k)
+	otherFirst, err := other.prepare(t.Context(), k)
 	require.NoError(t, err)
 	require.NotEqual(t, first.Seed, otherFirst.Seed)
 	require.NotEqual(t, second.Seed, otherFirst.Seed)

@@ -3,7 +3,9 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,7 +56,7 @@ func (r *run) openPass(ctx context.Context, seed uint64, w walk) (*pass, error) 
 		return nil, err
 	}
 	p := &pass{c: r.c, seed: seed, driver: driver, ranks: make([]rank, r.c.Ranks()), eager: r.m.eager}
-	err = p.fill(w)
+	err = p.fill(ctx, w)
 	if err == nil {
 		err = p.communicate(ctx, r, w)
 	}
@@ -66,13 +68,16 @@ func (r *run) openPass(ctx context.Context, seed uint64, w walk) (*pass, error) 
 }
 
 // fill opens the devices and makes streams and buffers.
-func (p *pass) fill(w walk) error {
+func (p *pass) fill(ctx context.Context, w walk) error {
 	widest := 0
 	for _, k := range w.cases {
 		widest = max(widest, k.typ.Size())
 	}
 	shift := int64(p.c.Unalign * widest)
 	for i := range p.ranks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		dev, err := p.driver.Open(p.c.gpu(i))
 		if err != nil {
 			return err
@@ -120,16 +125,34 @@ func (p *pass) communicate(ctx context.Context, r *run, w walk) error {
 		return err
 	}
 	p.made = time.Since(began)
-	// The environment may leave less to choose from than the flags do.
 	for _, k := range w.cases {
 		if _, err := p.comms[0].Explain(1, k.typ, k.op); err != nil {
-			return fmt.Errorf("%s %s: %w", k.typ.LongName(), k.op, err)
+			return fmt.Errorf("%s %s: %w", k.typ.LongName(), k.op, r.narrowed(err))
 		}
 	}
 	if r.lib != nil {
 		return p.openRival(r.lib)
 	}
 	return nil
+}
+
+// narrowed explains that there is nothing to choose from although the flags leave
+// something: the environment may leave less.
+func (r *run) narrowed(err error) error {
+	var set []string
+	for _, name := range []string{"NCCL_ALGO", "NCCL_PROTO"} {
+		if value, ok := r.getenv(name); ok && value != "" {
+			set = append(set, name+"="+value)
+		}
+	}
+	var e *nccl.Error
+	if errors.As(err, &e) {
+		err = e.Err // without the name of a call that no user made
+	}
+	if set == nil {
+		return err
+	}
+	return fmt.Errorf("with %s: %w; --algo and --proto win over variables", strings.Join(set, " "), err)
 }
 
 func (p *pass) launched(info nccl.LaunchInfo) {
@@ -168,12 +191,37 @@ func (p *pass) abandon() {
 	_ = p.driver.Close()
 }
 
-// issue enqueues ops operations of every rank as one group. hang is a rank to
-// leave out, or negative.
-func (p *pass) issue(k cell, ops, hang int) error {
+// maxGroup is the most operations of each rank in one group. A group is enqueued
+// as a whole: one of a million would keep an interrupt waiting.
+const maxGroup = 512
+
+// cut calls enqueue for ops operations in groups of up to maxGroup.
+func cut(ctx context.Context, ops int, enqueue func(ops int) error) error {
+	for ops > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(ops, maxGroup)
+		if err := enqueue(n); err != nil {
+			return err
+		}
+		ops -= n
+	}
+	return nil
+}
+
+// issue enqueues ops operations of every rank but the one that is to hang, as one
+// group or, if they are many, several.
+func (p *pass) issue(ctx context.Context, k cell, ops int) error {
+	return cut(ctx, ops, func(ops int) error { return p.group(k, ops) })
+}
+
+// group enqueues a group of ops operations of every rank but the one that is to
+// hang.
+func (p *pass) group(k cell, ops int) error {
 	return nccl.Group(func(g *nccl.Calls) error {
 		for i, c := range p.comms {
-			if i == hang {
+			if i == p.c.HangRank {
 				continue
 			}
 			r := &p.ranks[i]

@@ -55,6 +55,9 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err != nil {
 		return err
 	}
+	if err := c.hangs(sizes); err != nil {
+		return err
+	}
 	walks, skipped, err := chooseWalks(c)
 	if err != nil {
 		return err
@@ -236,7 +239,7 @@ func (r *run) warmup(ctx context.Context, p *pass, k typeOp) error {
 		cell := cell{k.typ, k.op, int(size) / k.typ.Size(), false}
 		p.place(cell)
 		for range r.c.Warmup {
-			if err := p.issue(cell, 1, r.c.HangRank); err != nil {
+			if err := p.issue(ctx, cell, 1); err != nil {
 				return fmt.Errorf("warm-up of %v: %w", cell, err)
 			}
 		}

@@ -21,7 +21,7 @@ func (p *pass) start(ctx context.Context, m *Machine, w walk, size int64) ([]rep
 	}
 	p.place(cell)
 	began := time.Now()
-	err := p.issue(cell, 1, p.c.HangRank)
+	err := p.issue(ctx, cell, 1)
 	if err == nil {
 		err = p.wait(ctx)
 	}

@@ -17,6 +17,20 @@ func (r *run) traceStart(p *pass) {
 		r.out.Comment(where + ": " + n.Text)
 	}
 	comments(r.out, p.comms[0].Graph().String())
+	rings, channels := len(p.comms[0].Graph().Channels), p.comms[0].NumChannels()
+	r.out.Comment(fmt.Sprintf("communicator: %d channels, %s", channels, share(channels, rings)))
+}
+
+// share says how channels use the rings that were found, in turn.
+func share(channels, rings int) string {
+	switch {
+	case channels <= rings:
+		return fmt.Sprintf("one for each of the first %d rings", channels)
+	case channels%rings == 0:
+		return fmt.Sprintf("%d for each of %d rings: channel c uses ring c mod %d", channels/rings, rings, rings)
+	default:
+		return fmt.Sprintf("%d or %d for each of %d rings: channel c uses ring c mod %d", channels/rings, channels/rings+1, rings, rings)
+	}
 }
 
 // traceRow prints what was decided for the operation of a row, and what else

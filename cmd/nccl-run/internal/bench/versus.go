@@ -64,7 +64,11 @@ func (r *rival) abandon() {
 }
 
 // issueRival is issue with NCCL: the same operations on the same streams.
-func (p *pass) issueRival(k cell, ops int) error {
+func (p *pass) issueRival(ctx context.Context, k cell, ops int) error {
+	return cut(ctx, ops, func(ops int) error { return p.groupRival(k, ops) })
+}
+
+func (p *pass) groupRival(k cell, ops int) error {
 	return p.rival.lib.Group(func() error {
 		for i, c := range p.rival.comms {
 			r := &p.ranks[i]
@@ -84,7 +88,7 @@ func (p *pass) issueRival(k cell, ops int) error {
 // round, so that what one leaves in caches and clocks favours neither; the first
 // round is not counted.
 func (p *pass) compare(ctx context.Context, k cell, ours *batch) (seconds float64, _ *report.Contest, err error) {
-	theirs, err := p.batch(func(ops int) error { return p.issueRival(k, ops) })
+	theirs, err := p.batch(ctx, func(ctx context.Context, ops int) error { return p.issueRival(ctx, k, ops) })
 	if err != nil {
 		return 0, nil, err
 	}

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
@@ -85,18 +87,19 @@ func reason(err error) string {
 // for any. If there is none the error is why: not built, rather than a rule that
 // excludes some algorithm or protocol.
 func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Variant, error) {
-	if algos == nil {
-		algos = every[coll.Algo](coll.NumAlgos)
+	tried, among := algos, protos
+	if tried == nil {
+		tried = every[coll.Algo](coll.NumAlgos)
 	}
-	if protos == nil {
-		protos = every[coll.Proto](coll.NumProtos)
+	if among == nil {
+		among = every[coll.Proto](coll.NumProtos)
 	}
 	var (
 		built []coll.Variant
 		why   error
 	)
-	for _, a := range algos {
-		for _, p := range protos {
+	for _, a := range tried {
+		for _, p := range among {
 			v := coll.Variant{Func: coll.AllReduce, Op: k.op.Device(k.typ), Type: k.typ, Algo: a, Proto: p}
 			_, err := generated.Lookup(v)
 			switch {
@@ -107,10 +110,38 @@ func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Var
 			}
 		}
 	}
-	if built == nil {
+	switch {
+	case built != nil:
+		return built, nil
+	case errors.Is(why, result.ErrNotBuilt):
+		return nil, notBuilt(k, algos, protos)
+	default:
 		return nil, why
 	}
-	return built, nil
+}
+
+// notBuilt is the error of a case without a kernel, in the words of the flags: what
+// was chosen, and what could have been.
+func notBuilt(k typeOp, algos []coll.Algo, protos []coll.Proto) error {
+	if algos == nil && protos == nil {
+		return fmt.Errorf("%w; nccl-gen -list -built lists what is", result.ErrNotBuilt)
+	}
+	choice := "any algorithm"
+	if algos != nil {
+		choice = fmt.Sprintf("%v", algos[0])
+	}
+	if protos != nil {
+		choice += fmt.Sprintf(" with %v", protos[0])
+	}
+	possible, err := builtVariants(k, nil, nil)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, v := range possible {
+		names = append(names, fmt.Sprintf("%v %v", v.Algo, v.Proto))
+	}
+	return fmt.Errorf("%s: %w; possible: %s", choice, result.ErrNotBuilt, strings.Join(names, ", "))
 }
 
 func every[E ~uint8](n int) []E {

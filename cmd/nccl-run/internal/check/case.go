@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"runtime"
@@ -32,35 +33,41 @@ func Supports(op coll.UserOp) error {
 func (c Case) Bytes() int { return c.Count * c.Type.Size() }
 
 // Input writes the elements that rank contributes to dst, which has Bytes
-// bytes.
-func (c Case) Input(rank int, dst []byte) {
+// bytes. It ends early, with ctx's error, if ctx does.
+func (c Case) Input(ctx context.Context, rank int, dst []byte) error {
 	arith := c.arithmetic()
-	c.fill(dst, func(i int) uint64 { return arith.element(rank, i) })
+	return c.fill(ctx, dst, func(i int) uint64 { return arith.element(rank, i) })
 }
 
 // Expected writes the reduction of all ranks' inputs to dst, which has Bytes
-// bytes.
-func (c Case) Expected(dst []byte) {
+// bytes. It ends early, with ctx's error, if ctx does.
+func (c Case) Expected(ctx context.Context, dst []byte) error {
 	arith := c.arithmetic()
-	c.fill(dst, arith.reduced)
+	return c.fill(ctx, dst, arith.reduced)
 }
 
-// share is how many elements a goroutine makes at least: fewer take less time
-// than to start it.
+// share is how many elements a goroutine makes at least, since fewer take less
+// time than to start it, and how many it makes without a look at the context.
 const share = 1 << 15
 
 // fill writes Count elements, little-endian as GPUs are, on all cores.
-func (c Case) fill(dst []byte, element func(i int) uint64) {
+func (c Case) fill(ctx context.Context, dst []byte, element func(i int) uint64) error {
 	size := max(share, (c.Count+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	if c.Count <= size {
+	if c.Count <= share {
 		c.fillRange(dst, 0, c.Count, element)
-		return
+		return ctx.Err()
 	}
 	var wg sync.WaitGroup
 	for lo := 0; lo < c.Count; lo += size {
-		wg.Go(func() { c.fillRange(dst, lo, min(lo+size, c.Count), element) })
+		wg.Go(func() {
+			end := min(lo+size, c.Count)
+			for at := lo; at < end && ctx.Err() == nil; at += share {
+				c.fillRange(dst, at, min(at+share, end), element)
+			}
+		})
 	}
 	wg.Wait()
+	return ctx.Err()
 }
 
 // fillRange writes the elements from lo up to hi.

@@ -1,11 +1,14 @@
 package check
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,18 +40,18 @@ func bitsOf(c Case, buf []byte, i int) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-func inputs(c Case) [][]byte {
+func inputs(t *testing.T, c Case) [][]byte {
 	in := make([][]byte, c.NumRanks)
 	for rank := range in {
 		in[rank] = make([]byte, c.Bytes())
-		c.Input(rank, in[rank])
+		require.NoError(t, c.Input(t.Context(), rank, in[rank]))
 	}
 	return in
 }
 
-func expected(c Case) []byte {
+func expected(t *testing.T, c Case) []byte {
 	want := make([]byte, c.Bytes())
-	c.Expected(want)
+	require.NoError(t, c.Expected(t.Context(), want))
 	return want
 }
 
@@ -81,7 +84,7 @@ func value(t *testing.T, dt coll.DataType, v uint64) *big.Float {
 func TestFloatsExactInAnyOrder(t *testing.T) {
 	floats := func(c Case) bool { return c.Type.Float() }
 	forEachCase(t, floats, func(t *testing.T, c Case) {
-		in, want := inputs(c), expected(c)
+		in, want := inputs(t, c), expected(t, c)
 		f := formats[c.Type]
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range c.Count {
@@ -117,7 +120,7 @@ func TestFloatsExactInAnyOrder(t *testing.T) {
 func TestIntegersWrap(t *testing.T) {
 	integers := func(c Case) bool { return !c.Type.Float() }
 	forEachCase(t, integers, func(t *testing.T, c Case) {
-		in, want := inputs(c), expected(c)
+		in, want := inputs(t, c), expected(t, c)
 		width := uint(8 * c.Type.Size())
 		modulus := new(big.Int).Lsh(big.NewInt(1), width)
 		number := func(v uint64) *big.Int {
@@ -153,20 +156,20 @@ func TestInputsTellRanksApart(t *testing.T) {
 	few := func(c Case) bool { return c.NumRanks > 1 && c.NumRanks <= 8 }
 	forEachCase(t, few, func(t *testing.T, c Case) {
 		c.Count = 4096
-		want, got := expected(c), make([]byte, c.Bytes())
+		want, got := expected(t, c), make([]byte, c.Bytes())
 		// The inputs stay those of all ranks; only the fold stops one rank short.
 		switch a := c.arithmetic().(type) {
 		case integers:
 			a.c.NumRanks--
-			c.fill(got, a.reduced)
+			require.NoError(t, c.fill(t.Context(), got, a.reduced))
 		case exactSums:
 			a.c.NumRanks--
-			c.fill(got, a.reduced)
+			require.NoError(t, c.fill(t.Context(), got, a.reduced))
 		case extremes:
 			a.c.NumRanks--
-			c.fill(got, a.reduced)
+			require.NoError(t, c.fill(t.Context(), got, a.reduced))
 		case exactProducts:
-			c.fill(got, func(i int) uint64 {
+			require.NoError(t, c.fill(t.Context(), got, func(i int) uint64 {
 				product, exponent := int64(1), 0
 				for rank := range c.NumRanks - 1 {
 					s, e := a.factor(rank, i)
@@ -174,7 +177,7 @@ func TestInputsTellRanksApart(t *testing.T) {
 					exponent += e
 				}
 				return a.f.encode(product, exponent)
-			})
+			}))
 		}
 		wrong, first := c.Wrong(got, want)
 		require.Greater(t, wrong, c.Count/20)
@@ -186,9 +189,9 @@ func TestSeedsDiffer(t *testing.T) {
 	c := Case{Type: coll.Int32, Op: coll.OpSum, NumRanks: 2, Count: 1000, Seed: 1}
 	next := c
 	next.Seed++
-	wrong, _ := c.Wrong(expected(next), expected(c))
+	wrong, _ := c.Wrong(expected(t, next), expected(t, c))
 	require.Greater(t, wrong, 990)
-	require.Equal(t, expected(c), expected(c))
+	require.Equal(t, expected(t, c), expected(t, c))
 }
 
 func TestEncode(t *testing.T) {
@@ -234,8 +237,8 @@ func TestFinite(t *testing.T) {
 
 func TestWrong(t *testing.T) {
 	c := Case{Type: coll.Uint32, Op: coll.OpSum, NumRanks: 3, Count: 10}
-	want := expected(c)
-	got := expected(c)
+	want := expected(t, c)
+	got := expected(t, c)
 	count, first := c.Wrong(got, want)
 	require.Zero(t, count)
 	require.Equal(t, -1, first)
@@ -266,8 +269,27 @@ func BenchmarkExpected(b *testing.B) {
 			b.SetBytes(int64(c.Bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Expected(dst)
+				require.NoError(b, c.Expected(b.Context(), dst))
 			}
 		})
+	}
+}
+
+// Making data ends with the context, within a few milliseconds of work.
+func TestFillEndsWithTheContext(t *testing.T) {
+	for _, count := range []int{1, share, 64 * share} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := Case{Type: coll.Int8, Op: coll.OpSum, NumRanks: 1, Count: count, Seed: 1}
+		made := atomic.Int64{}
+		err := c.fill(ctx, make([]byte, count), func(int) uint64 {
+			if made.Add(1) == 1 {
+				cancel()
+			}
+			return 1
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.LessOrEqual(t, made.Load(), int64(share*runtime.GOMAXPROCS(0)))
+		require.ErrorIs(t, c.Input(ctx, 0, make([]byte, count)), context.Canceled)
+		require.ErrorIs(t, c.Expected(ctx, make([]byte, count)), context.Canceled)
 	}
 }

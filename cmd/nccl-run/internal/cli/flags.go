@@ -73,7 +73,7 @@ func newFlags() *flagSet {
 	add = f.section("Repetition")
 	add("iters", "n", integer(&o.Iters, 1, anyCount), "timed iterations of each measurement (default: see below)")
 	add("warmup_iters", "w", integer(&o.Warmup, 0, anyCount), "iterations before the first measurement, not timed (default: see below)")
-	add("agg_iters", "m", integer(&o.Agg, 1, anyCount), "operations grouped into one iteration (default 1)")
+	add("agg_iters", "m", integer(&o.Agg, 1, anyCount), "operations grouped into one iteration, in groups of up to 512 (default 1)")
 	add("check", "c", integer(&o.Check, 0, anyCount),
 		"checked repetitions of each measurement; if one iteration is timed it is the first of them; 0 checks nothing (default 1)")
 	add("blocking", "z", integer(&o.Blocking, 0, 3),

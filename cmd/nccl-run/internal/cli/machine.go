@@ -94,7 +94,7 @@ func simulated(o *options, why string) (*bench.Machine, defaults, error) {
 func loadTopology(name string) (*topo.System, error) {
 	system, err := topo.Load(name, readTopology)
 	if err != nil {
-		return nil, refusef("--topo %s: %w", name, err)
+		return nil, refusef("--topo: %w", err) // which names it
 	}
 	if system.NRanks() == 0 {
 		return nil, refusef("--topo %s: no GPU in it", name)

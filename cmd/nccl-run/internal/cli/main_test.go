@@ -65,13 +65,18 @@ func TestRefusals(t *testing.T) {
 		{"| -g 2", "name the collective first"},
 		{"extra", `"extra": all-reduce takes flags only`},
 
+		{"--lolo", "unknown flag --lolo (allowed: --nthreads --ngpus"},
+		{"--rot 2", "unknown flag --rot; did you mean --root? "},
+		{"-q", "-G -J -r -N -p -y -T -C -S -a -R -x -D -V -M -I -K)"},
 		{"--ngpu 2", "unknown flag --ngpu; did you mean --ngpus? (allowed: --nthreads --ngpus"},
 		{"-q", "unknown flag -q (allowed: -t -g"},
 		{"-g", "-g (--ngpus): needs a value"},
 		{"-g two", `-g (--ngpus): "two" is not a whole number`},
 		{"-g 0", "-g (--ngpus): 0 is out of range; the smallest is 1"},
-		{"-g -1", "-1 is out of range"},
-		{"-g 99999999999999999999", "out of range"},
+		{"-g -1", "-1 is out of range; the smallest is 1"},
+		{"-n 99999999999", "99999999999 is out of range; the largest is 2147483647"},
+		{"--schedules 99999999999999999999", "is out of range; the largest is 2147483647"},
+		{"-n -99999999999999999999", "is out of range; the smallest is 1"},
 		{"-t 0", "-t (--nthreads): 0 is out of range"},
 		{"-g 9", "9 GPUs (-t 1 times -g 9) are more than the 8 of topology dgx-h100"},
 		{"-t 3 -g 3", "9 GPUs (-t 3 times -g 3)"},
@@ -87,12 +92,14 @@ func TestRefusals(t *testing.T) {
 		{"-b 4 -e 8 -i 0", "stepbytes (-i) 0 never reaches maxbytes"},
 		{"-b 0 -e 8 -f 2", "minbytes (-b) 0 times stepfactor (-f) 2 never grows"},
 
-		{"-d flaot", `-d (--datatype): unknown type "flaot"; did you mean "float"? (allowed: int8 uint8`},
+		{"-d flaot", `-d (--datatype): unknown type "flaot"; did you mean "float"? (allowed: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2 i8 u8 i32 u32 i64 u64 f16 f32 f64 bf16 all)`},
 		{"-o som", `-o (--op): unknown op "som"; did you mean "sum"? (allowed: sum prod max min avg mulsum all)`},
 		{"-o avg", "float avg: "},
 		{"--proto LL12", `--proto: unknown protocol "LL12"; did you mean "LL128"? (allowed: LL LL128 Simple all auto)`},
 		{"--algo Rinf", `--algo: unknown algorithm "Rinf"; did you mean "Ring"?`},
-		{"--algo Tree", "float sum: find kernel: AllReduce_Sum_f32_TREE_LL: valid, but this build has no kernel"},
+		{"--algo Tree", "float sum: Tree: not in this build; possible: Ring LL, Ring Simple"},
+		{"--proto LL128", "float sum: any algorithm with LL128: not in this build; possible: Ring LL, Ring Simple"},
+		{"-d bf16", "bfloat16 sum: not in this build; nccl-gen -list -built lists what is"},
 		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
 		{"--device cuda", "--device cuda: no CUDA driver; nccl-run doctor says what to do"},
 		{"--channels 65", "--channels: 65 is out of range; allowed are 0 to 64"},
@@ -103,8 +110,11 @@ func TestRefusals(t *testing.T) {
 		{"--seed -1", `--seed: "-1" is not a whole number`},
 		{"--schedules 0", "--schedules: 0 is out of range"},
 		{"--plant-hang 8", "rank 8 cannot hang: there are ranks 0 to 7"},
+		{"--plant-hang 0 -g 1", "--plant-hang 0: nobody waits for an only rank"},
+		{"--plant-hang 1 -g 2 -b 0 -e 0", "--plant-hang 1: operations without elements launch nothing to wait for"},
+		{"--plant-hang 1 -g 2 -b 0 -e 3 -i 1", "--plant-hang 1: operations without elements"},
 
-		{"--topo dgx-h10", `--topo dgx-h10: unknown topology "dgx-h10"; did you mean "dgx-h100"?`},
+		{"--topo dgx-h10", `--topo: unknown topology "dgx-h10"; did you mean "dgx-h100"?`},
 		{"--topo " + filepath.Join(dir, "none.xml"), "none.xml"},
 		{"--topo /dev/zero", "it has more than 16777216 bytes"},
 		{"--topo " + file("text.xml", "not xml\n"), "text.xml:1:1: "},
@@ -160,7 +170,7 @@ func TestRefusalLeavesFiles(t *testing.T) {
 		require.Equal(t, StatusRefused, status)
 		require.Empty(t, out.String())
 		require.Contains(t, err.String(), "float sum: ")
-		require.Contains(t, err.String(), "Tree and any protocol: not in this build; possible: Ring LL, Ring Simple")
+		require.Contains(t, err.String(), "with NCCL_ALGO=Tree: op sum: Sum of f32 with Tree and any protocol: not in this build; possible: Ring LL, Ring Simple; --algo and --proto win over variables")
 		if exists {
 			held, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -213,6 +223,22 @@ func TestInterrupt(t *testing.T) {
 		require.Contains(t, out.String(), "# error: interrupted")
 		require.NotContains(t, out.String(), "Out of bounds")
 	}
+}
+
+// However much one group is to hold, an interrupt is heeded.
+func TestInterruptWhileEnqueueing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	out := &cancelAtTable{cancel: cancel}
+	var err bytes.Buffer
+	began := time.Now()
+	status := Main(ctx, &Process{
+		Args:   []string{"all-reduce", "-g", "2", "-b", "1K", "-e", "1K", "-m", "1000000"},
+		Stdout: out, Stderr: &err,
+	})
+	cancel()
+	require.Equal(t, StatusFailed, status)
+	require.Contains(t, out.String(), "# error: interrupted")
+	require.Less(t, time.Since(began), 5*time.Second)
 }
 
 // Nothing begins when the context has ended before.

@@ -16,6 +16,7 @@ type output struct {
 	p        *Process
 	o        *options
 	m        *bench.Machine
+	env      *environment
 	start    time.Time
 	progress *progress
 
@@ -28,8 +29,8 @@ type output struct {
 
 // newOutput opens what is to be written, so that it is refused before anything
 // runs if it cannot be.
-func newOutput(p *Process, o *options, m *bench.Machine) (*output, error) {
-	out := &output{p: p, o: o, m: m, start: time.Now(), progress: newProgress(p.Stderr)}
+func newOutput(p *Process, o *options, m *bench.Machine, env *environment) (*output, error) {
+	out := &output{p: p, o: o, m: m, env: env, start: time.Now(), progress: newProgress(p.Stderr)}
 	if o.json == "-" {
 		return out, nil
 	}
@@ -46,6 +47,9 @@ func (out *output) Begin(r *report.Run, skipped []report.Skipped) {
 	out.run = r
 	gpus := r.Threads * r.GPUs
 	fmt.Fprintf(out.p.Stderr, "nccl-run: device %s: %s: %s\n", out.m.Device, out.m.Why, out.m.Describe(gpus))
+	for _, note := range out.env.notes() {
+		fmt.Fprintf(out.p.Stderr, "nccl-run: %s\n", note)
+	}
 	if out.o.json != "" {
 		out.document = report.NewDocument(r, append([]string{"nccl-run"}, out.p.Args...),
 			ncclVariables(out.p.Environ), out.start, &report.Extension{
@@ -144,12 +148,14 @@ func (out *output) close(failure error) error {
 	if out.run == nil {
 		return out.file.discard()
 	}
-	var ended string
+	var first, whole string
 	if failure != nil {
-		// A fault lists everyone concerned on lines of their own.
-		ended = strings.ReplaceAll(failure.Error(), "\n  ", "; ")
+		// A fault lists everyone concerned on lines of their own. The table has the
+		// first line only: the rest is on standard error.
+		whole = strings.ReplaceAll(failure.Error(), "\n  ", "; ")
+		first, _, _ = strings.Cut(failure.Error(), "\n")
 	}
-	return cmp.Or(out.closeTable(ended), out.closeDocument(ended))
+	return cmp.Or(out.closeTable(first), out.closeDocument(whole))
 }
 
 func (out *output) closeTable(ended string) error {

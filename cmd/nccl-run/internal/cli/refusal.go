@@ -45,13 +45,17 @@ func flagName(f *pflag.Flag) string {
 
 func (f *flagSet) unknownFlag(e *pflag.NotExistError) error {
 	var long, short []string
+	add := func(flag *pflag.Flag) {
+		long = append(long, "--"+flag.Name)
+		if flag.Shorthand != "" {
+			short = append(short, "-"+flag.Shorthand)
+		}
+	}
 	for _, s := range f.sections {
-		s.flags.VisitAll(func(flag *pflag.Flag) {
-			long = append(long, "--"+flag.Name)
-			if flag.Shorthand != "" {
-				short = append(short, "-"+flag.Shorthand)
-			}
-		})
+		s.flags.VisitAll(add)
+	}
+	if f.lacking != nil {
+		f.lacking.VisitAll(add)
 	}
 	name, allowed := "--"+e.GetSpecifiedName(), long
 	if group := e.GetSpecifiedShortnames(); group != "" {

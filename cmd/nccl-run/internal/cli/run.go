@@ -23,11 +23,12 @@ func run(ctx context.Context, p *Process, o *options, given *pflag.FlagSet) erro
 	for _, name := range []string{"datatype", "op", "proto"} {
 		o.SkipUnbuilt = o.SkipUnbuilt || strings.EqualFold(given.Lookup(name).Value.String(), all)
 	}
-	out, err := newOutput(p, o, m)
+	env := newEnvironment(p.Environ, given)
+	out, err := newOutput(p, o, m, env)
 	if err != nil {
 		return err
 	}
-	err = bench.Run(ctx, &o.Config, m, lookup(p.Environ), out)
+	err = bench.Run(ctx, &o.Config, m, env.lookup, out)
 	if closed := out.close(err); err == nil {
 		err = closed
 	}

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,8 +41,12 @@ func integer(p *int, lo, hi int) *value {
 		n, err := strconv.ParseInt(text, 0, 64)
 		switch {
 		case errors.Is(err, strconv.ErrRange), err == nil && (n < int64(lo) || n > int64(hi)):
-			if hi == math.MaxInt32 {
+			// Beyond 64 bits n is the nearest that there is.
+			switch {
+			case hi == anyCount && n < int64(lo):
 				return fmt.Errorf("%s is out of range; the smallest is %d", text, lo)
+			case hi == anyCount:
+				return fmt.Errorf("%s is out of range; the largest is %d", text, hi)
 			}
 			return fmt.Errorf("%s is out of range; allowed are %d to %d", text, lo, hi)
 		case err != nil:
@@ -108,9 +112,9 @@ const maxSize = 1 << 50
 // all is the name that stands for every value of a vocabulary.
 const all = "all"
 
-// names reads one name of a vocabulary, or "all" for each of its values.
+// names reads one name of a vocabulary, or "all" for each of its values. known has
+// a name of each value.
 func names[E any](p *[]E, kind, what string, known []string, parse func(string) (E, error)) *value {
-	allowed := append(append([]string{}, known...), all)
 	return &value{kind: kind, parse: func(text string) error {
 		if strings.EqualFold(text, all) {
 			*p = nil
@@ -125,11 +129,20 @@ func names[E any](p *[]E, kind, what string, known []string, parse func(string) 
 		}
 		v, err := parse(text)
 		if err != nil {
-			return unknown(what, text, allowed)
+			return unknown(what, text, append(allowed(err, known), all))
 		}
 		*p = []E{v}
 		return nil
 	}}
+}
+
+// allowed returns the names that a parser says it accepts, or else those known.
+func allowed(err error, known []string) []string {
+	var e *coll.ParseError
+	if errors.As(err, &e) {
+		known = e.Allowed
+	}
+	return slices.Clone(known)
 }
 
 // choice reads one of a few words.

@@ -135,6 +135,7 @@ const timeFormat = "2006-01-02 15:04:05"
 // environment that matters to it.
 func NewDocument(r *Run, args, env []string, start time.Time, ext *Extension) *Document {
 	ext.Version = ExtensionVersion
+	ext.Skipped = append([]Skipped{}, ext.Skipped...) // a list, if empty
 	d := &Document{
 		Version:     DocumentVersion,
 		StartTime:   start.Format(timeFormat),

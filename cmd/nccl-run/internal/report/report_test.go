@@ -173,3 +173,13 @@ func TestNaN(t *testing.T) {
 	require.NoError(t, json.Unmarshal(p, &v))
 	require.True(t, math.IsNaN(float64(v)))
 }
+
+// What may be empty is an empty list, not null.
+func TestListsAreLists(t *testing.T) {
+	var out bytes.Buffer
+	d := NewDocument(&Run{}, nil, nil, time.Now(), &Extension{})
+	require.NoError(t, d.Write(&out))
+	for _, list := range []string{`"env":[]`, `"results":[]`, `"errors":[]`, `"skipped":[]`} {
+		require.Contains(t, strings.NewReplacer(" ", "", "\n", "").Replace(out.String()), list)
+	}
+}

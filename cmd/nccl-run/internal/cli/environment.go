@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// speaking lists the flags that speak of the same thing as variables. What the
+// command line says wins.
+var speaking = []struct {
+	flag      string
+	variables []string
+}{
+	{"algo", []string{"NCCL_ALGO"}},
+	{"proto", []string{"NCCL_PROTO"}},
+	{"channels", []string{
+		"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS",
+		"NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS",
+	}},
+}
+
+// noSettings are variables that look like NCCL's and ask for nothing: NVIDIA's
+// container images say in NCCL_VERSION which package they hold.
+var noSettings = []string{"NCCL_VERSION"}
+
+// environment answers the library's questions for NCCL_* variables, but for
+// those that a flag overrides. It remembers the questions: only the library knows
+// what it honours.
+type environment struct {
+	environ    []string
+	overridden map[string]string // by variable: the flag that wins
+	asked      map[string]bool
+}
+
+// newEnvironment returns the environment of a command line with the given flags.
+func newEnvironment(environ []string, given *pflag.FlagSet) *environment {
+	e := &environment{environ: environ, overridden: map[string]string{}, asked: map[string]bool{}}
+	for _, s := range speaking {
+		if !given.Changed(s.flag) {
+			continue
+		}
+		for _, name := range s.variables {
+			e.overridden[name] = "--" + s.flag
+		}
+	}
+	return e
+}
+
+// lookup is like os.LookupEnv.
+func (e *environment) lookup(name string) (string, bool) {
+	e.asked[name] = true
+	if e.overridden[name] != "" {
+		return "", false
+	}
+	return lookup(e.environ)(name)
+}
+
+// notes says, once the library has asked for all that it honours, which variables
+// are set to no effect.
+func (e *environment) notes() []string {
+	var wins, ignored []string
+	for _, v := range ncclVariables(e.environ) {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case strings.TrimSpace(value) == "" || slices.Contains(noSettings, name):
+		case e.overridden[name] != "":
+			wins = append(wins, fmt.Sprintf("%s over %s", e.overridden[name], v))
+		case !e.asked[name]:
+			ignored = append(ignored, name)
+		}
+	}
+	var notes []string
+	if wins != nil {
+		notes = append(notes, "flags win: "+strings.Join(wins, ", "))
+	}
+	if ignored != nil {
+		note := fmt.Sprintf("set, but not honoured here: %s; docs/ENVIRONMENT.md lists what is", strings.Join(ignored, " "))
+		if slices.Contains(ignored, "NCCL_TOPO_FILE") {
+			note += "; a topology file is given with --topo"
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
