@@ -48,7 +48,7 @@ func (m *Module) check(v Version, sm int) ErrorList {
 		errs = append(errs, &Error{File: m.File, Line: line, Text: text, Msg: fmt.Sprintf(format, args...)})
 	}
 	if since, ok := targets[sm]; !ok {
-		add(1, "", "unknown target sm_%d", sm)
+		add(1, "", "unknown target sm_%d; known are %s", sm, knownTargets())
 	} else if v.Less(since) {
 		add(1, "", "target sm_%d needs PTX %s, this is %s", sm, since, v)
 	}

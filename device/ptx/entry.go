@@ -1,10 +1,5 @@
 package ptx
 
-// maxParams is the most bytes of parameters a kernel may have.
-//
-// Source: PTX ISA, "Kernel Function Parameters": 32,764 bytes since version 8.1.
-const maxParams = 32764
-
 // parseEntry reads a kernel.
 func (p *parser) parseEntry() error {
 	p.next()
@@ -62,8 +57,9 @@ func (p *parser) parseParams() error {
 		}
 		v.Offset = alignUp(e.ParamBytes, v.Align)
 		e.ParamBytes = v.Offset + v.Size
-		if e.ParamBytes > maxParams {
-			return p.errorf("more than %d bytes of parameters", maxParams)
+		if limit := p.module.maxParams(); e.ParamBytes > limit {
+			return p.errorf("kernel %s has %d bytes of parameters with %s; at PTX %s and sm_%d it may have %d",
+				e.Name, e.ParamBytes, v.Name, p.module.Version, p.module.SM, limit)
 		}
 		p.addVariable(v)
 		e.Params = append(e.Params, v)

@@ -118,9 +118,17 @@ func TestModuleErrors(t *testing.T) {
 		{"", "k.ptx:1: expected .version, found the end of the file"},
 		{"hello", "k.ptx:1: expected .version, found hello: hello"},
 		{".version seven", "k.ptx:1: expected a version such as 7.8, found seven"},
+		{".version 99.0", "k.ptx:1: unknown PTX version 99.0; known are 4.0 to 4.3, 5.0, 6.0 to 6.5, 7.0 to 7.8, 8.0 to 8.8, 9.0 to 9.5: .version 99.0"},
+		{".version 9.6", "unknown PTX version 9.6"},
+		{".version 7.9", "unknown PTX version 7.9"},
+		{".version 3.2", "unknown PTX version 3.2"},
+		{".version 7", "expected a version such as 7.8, found 7"},
 		{".version 7.8\n.address_size 64", "k.ptx:2: expected .target, found .address_size"},
-		{".version 7.8\n.target sm_71", "k.ptx:2: unknown target sm_71"},
-		{".version 7.8\n.target sm_", "k.ptx:2: unknown target sm_"},
+		{".version 7.8\n.target sm_71", "k.ptx:2: unknown target sm_71; known are sm_50, sm_52, "},
+		{".version 7.8\n.target sm_", "k.ptx:2: unknown target sm_; known are "},
+		{".version 7.8\n.target sm_a", "k.ptx:2: unknown target sm_a; known are "},
+		{".version 8.0\n.target sm_90a", "k.ptx:2: target sm_90a is for one kind of GPU; compile for sm_90, without the suffix: .version 8.0 .target sm_90a"},
+		{".version 8.8\n.target compute_100f", "target compute_100f is for one kind of GPU; compile for compute_100, without the suffix"},
 		{".version 7.8\n.target sm_70, texmode_independent", "unknown target option texmode_independent"},
 		{".version 7.8\n.target sm_70\n", "expected .address_size 64"},
 		{".version 7.8\n.target sm_70\n.address_size 32", "k.ptx:3: addresses have 64 bits, not 32"},
@@ -146,7 +154,14 @@ func TestModuleErrors(t *testing.T) {
 		{header + ".entry k() { ret; }\n.entry k() { ret; }", "k.ptx:5: kernel k is declared twice"},
 		{header + ".entry k(.param .u32 a, .param .u32 a) { ret; }", "a is declared twice"},
 		{header + ".entry k(.reg .u32 a) { ret; }", "expected .param, found .reg"},
-		{header + ".entry k(.param .b8 a[40000]) { ret; }", "more than 32764 bytes of parameters"},
+		{header + ".entry k(.param .b8 a[40000]) { ret; }", "kernel k has 40000 bytes of parameters with a; at PTX 9.0 and sm_120 it may have 32764"},
+		{".version 7.8\n.target sm_70\n.address_size 64\n.entry k(.param .b8 a[4352], .param .u8 b) { ret; }",
+			"kernel k has 4353 bytes of parameters with b; at PTX 7.8 and sm_70 it may have 4352"},
+		{".version 8.1\n.target sm_61\n.address_size 64\n.entry k(.param .b8 a[4353]) { ret; }", "at PTX 8.1 and sm_61 it may have 4352"},
+		{header + ".shared .b8 x[99999999999];\n.entry k() { ret; }", "k.ptx:4: x makes it 99999999999 bytes of .shared variables; the limit is 49152"},
+		{header + ".shared .b8 x[49152];\n.entry k() {\n.shared .u8 y;\nret; }", "k.ptx:6: y makes it 49153 bytes of .shared variables; the limit is 49152"},
+		{header + ".const .b8 x[65535];\n.const .u32 y;", "k.ptx:5: y makes it 65540 bytes of .const variables; the limit is 65536: .const .u32 y"},
+		{header + ".entry k() {\n.local .b8 x[524288];\n.local .b8 y[1];\nret; }", "k.ptx:6: y makes it 524289 bytes of .local variables; the limit is 524288: .local .b8 y[1]"},
 		{header + ".entry k() .maxntid 1, 2, 3, 4 { ret; }", "expected at most three dimensions"},
 		{header + ".entry k() .reqnctapercluster 2 { ret; }", "unknown directive .reqnctapercluster of a kernel"},
 		{header + ".entry k()\n{ ret;", "k.ptx:4: kernel k has no end"},
@@ -155,6 +170,21 @@ func TestModuleErrors(t *testing.T) {
 		_, err := Parse("k.ptx", []byte(row.text))
 		require.ErrorContains(t, err, row.want, row.text)
 	}
+}
+
+// TestLimits checks that variables may be as large as the limits.
+func TestLimits(t *testing.T) {
+	m := parse(t, ".version 8.1\n.target sm_70\n.address_size 64\n"+`.const .b8 c[65536];
+.shared .b8 s[40000];
+.entry k(.param .b8 a[32764]) { .shared .b8 t[9152]; .local .b8 l[524288]; ret; }
+.entry other() { .shared .b8 t[9152]; .local .b8 l[524288]; ret; }
+`)
+	for _, e := range m.Entries {
+		require.Equal(t, 48<<10, e.SharedSize)
+		require.Equal(t, 512<<10, e.LocalSize)
+	}
+	require.Equal(t, 32764, m.Entries[0].ParamBytes)
+	require.Len(t, parse(t, ".version 7.8\n.target sm_70\n.address_size 64\n.entry k(.param .b8 a[4352]) { ret; }").Entries, 1)
 }
 
 // TestManyErrors checks that reading goes on after an error, in order, and ends.

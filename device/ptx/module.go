@@ -5,7 +5,7 @@ type Module struct {
 	File        string
 	Version     Version // .version
 	SM          int     // .target: 90 for sm_90
-	TargetText  string  // .target as written ("sm_90a")
+	TargetText  string  // .target as written ("compute_90")
 	AddressSize int     // bits
 	Globals     []*Var  // module-scope .global, .const and .shared variables
 	Entries     []*Entry

@@ -40,9 +40,10 @@ type parser struct {
 	module *Module
 	errors ErrorList
 
-	globals   map[string]*Var        // variables of the module
-	entries   map[string]bool        // names of the kernels
-	spellings map[string][]*spelling // what the table makes of the opcodes seen
+	globals    map[string]*Var        // variables of the module
+	constBytes int                    // of the variables in .const
+	entries    map[string]bool        // names of the kernels
+	spellings  map[string][]*spelling // what the table makes of the opcodes seen
 
 	// Of the kernel being read.
 	entry    *Entry
@@ -232,6 +233,9 @@ func (p *parser) parseHeader() error {
 	if err != nil {
 		return p.unexpected("a version such as 7.8")
 	}
+	if !m.Version.known() {
+		return p.errorf("unknown PTX version %s; known are %s", m.Version, knownVersions())
+	}
 	p.next()
 	if p.tok.text != ".target" {
 		return p.unexpected(".target")
@@ -263,12 +267,16 @@ func (p *parser) parseTarget() error {
 			digits = target[len(prefix):]
 		}
 	}
-	if last := digits[len(digits)-1]; last == 'a' || last == 'f' {
-		digits = digits[:len(digits)-1]
+	// What a suffix adds exists on one architecture (a) or family (f) only: the
+	// machine has none of it, and no other GPU runs the text.
+	if last := len(digits) - 1; digits[last] == 'a' || digits[last] == 'f' {
+		if _, err := strconv.Atoi(digits[:last]); err == nil {
+			return p.errorf("target %s is for one kind of GPU; compile for %s, without the suffix", target, target[:len(target)-1])
+		}
 	}
 	sm, err := strconv.Atoi(digits)
 	if _, known := targets[sm]; err != nil || !known {
-		return p.errorf("unknown target %s", target)
+		return p.errorf("unknown target %s; known are %s", target, knownTargets())
 	}
 	p.module.SM = sm
 	for p.tok.is(',') {

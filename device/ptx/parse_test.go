@@ -14,13 +14,15 @@ func parse(t testing.TB, text string) *Module {
 }
 
 func TestHeader(t *testing.T) {
-	m := parse(t, "// comment\n.version 7.8\n.target sm_90a, debug\n.address_size 64\n")
+	m := parse(t, "// comment\n.version 7.8\n.target sm_90, debug\n.address_size 64\n")
 	require.Equal(t, Version{7, 8}, m.Version)
 	require.Equal(t, 90, m.SM)
-	require.Equal(t, "sm_90a", m.TargetText)
+	require.Equal(t, "sm_90", m.TargetText)
 	require.Equal(t, 64, m.AddressSize)
 	require.Equal(t, "k.ptx", m.File)
-	require.Equal(t, 70, parse(t, ".version 7.8 .target compute_70 .address_size 64").SM)
+	m = parse(t, ".version 7.8 .target compute_70 .address_size 64")
+	require.Equal(t, 70, m.SM)
+	require.Equal(t, "compute_70", m.TargetText)
 }
 
 // TestParams checks the layout of the parameter block.

@@ -162,6 +162,12 @@ func (p *parser) declareVariable(s *declaration, extern bool) error {
 		}
 		p.globals[v.Name] = v
 		p.module.Globals = append(p.module.Globals, v)
+		if v.Space == Const {
+			p.constBytes = alignUp(p.constBytes, v.Align) + v.Size
+			if e := v.overflow(p.constBytes); e != nil {
+				return e
+			}
+		}
 		return nil
 	case v.Space != Shared && v.Space != Local || extern:
 		return p.errorf("%s: a kernel may declare .shared and .local variables only", v.Name)
@@ -174,6 +180,9 @@ func (p *parser) declareVariable(s *declaration, extern bool) error {
 	if v.Space == Local {
 		v.Offset = alignUp(p.entry.LocalSize, v.Align)
 		p.entry.LocalSize = v.Offset + v.Size
+		if e := v.overflow(p.entry.LocalSize); e != nil {
+			return e
+		}
 	}
 	return nil
 }
@@ -202,8 +211,7 @@ func (p *parser) placeShared() {
 			open = append(open, v)
 			align = max(align, v.Align)
 		default:
-			v.Offset = alignUp(shared, v.Align)
-			shared = v.Offset + v.Size
+			shared = p.placeAfter(v, shared)
 		}
 	}
 	most := shared
@@ -211,8 +219,7 @@ func (p *parser) placeShared() {
 		e.SharedSize = shared
 		for _, v := range e.Vars {
 			if v.Space == Shared {
-				v.Offset = alignUp(e.SharedSize, v.Align)
-				e.SharedSize = v.Offset + v.Size
+				e.SharedSize = p.placeAfter(v, e.SharedSize)
 			}
 		}
 		most = max(most, e.SharedSize)
@@ -227,6 +234,17 @@ func (p *parser) placeShared() {
 	for _, e := range p.module.Entries {
 		e.SharedSize = most
 	}
+}
+
+// placeAfter places a variable of shared memory behind used bytes, and returns
+// where it ends.
+func (p *parser) placeAfter(v *Var, used int) int {
+	v.Offset = alignUp(used, v.Align)
+	end := v.Offset + v.Size
+	if e := v.overflow(end); e != nil && len(p.errors) < maxErrors {
+		p.report(e)
+	}
+	return end
 }
 
 // initialiser reads what stands after =.
