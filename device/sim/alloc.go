@@ -43,6 +43,7 @@ type alloc struct {
 	readOnly bool
 	label    string
 	parts    []part // what Label named, in the order it was called
+	pages    pages  // where data comes from, if not from the Go heap
 }
 
 type part struct {
@@ -68,23 +69,50 @@ func newRegion(index, gpu int) *region {
 	return &region{gpu: gpu, next: base + guardBytes, end: base + 1<<regionBits}
 }
 
-// add makes an allocation of zeroed memory.
-func (r *region) add(size int64, label string) (*alloc, error) {
+// allocate makes an allocation of zeroed memory in r.
+//
+// Preconditions: m.mu is held.
+func (m *Machine) allocate(r *region, size int64, label string) (*alloc, error) {
+	owner := "host memory"
+	if r.gpu >= 0 {
+		owner = fmt.Sprintf("GPU %d", r.gpu)
+	}
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("sim: %s: allocate %d bytes for %q: %s", owner, size, label, fmt.Sprintf(format, args...))
+	}
+	if size <= 0 {
+		return nil, refuse("the size must be positive")
+	}
+	if r.gpu >= 0 {
+		if limit := m.gpus[r.gpu].info.MemoryBytes; size > limit-r.used {
+			return nil, refuse("out of memory, %d of its %d bytes are in use", r.used, limit)
+		}
+	}
+	if size > m.cfg.MemoryBytes-m.used {
+		return nil, refuse("%d of the %d bytes that the machine may simulate are in use; free some, or make a machine with a larger Config.MemoryBytes",
+			m.used, m.cfg.MemoryBytes)
+	}
 	span := (uint64(size)+guardBytes+allocAlign-1)&^(allocAlign-1) + guardBytes
 	if span > r.end-r.next {
-		return nil, fmt.Errorf("sim: allocate %d bytes for %q: the address space of this owner (1 TiB in a machine's life) is used up; make a new machine", size, label)
+		return nil, refuse("the address space of this owner (1 TiB in a machine's life) is used up; make a new machine")
 	}
-	a := &alloc{base: r.next, size: uint64(size), data: make([]byte, size), gpu: r.gpu, label: label}
+	a := &alloc{base: r.next, size: uint64(size), gpu: r.gpu, label: label}
+	if err := a.back(size); err != nil {
+		return nil, refuse("this host has no memory for it, with %d bytes in use: %v", m.used, err)
+	}
 	r.next += span
 	r.used += size
+	m.used += size
 	r.allocs = append(r.allocs, a)
 	return a, nil
 }
 
-// free gives the memory up. The range stays known as freed.
-func (r *region) free(a *alloc) {
+// release gives the memory of a up. Its range stays known as freed.
+func (m *Machine) release(r *region, a *alloc) {
 	r.used -= int64(a.size)
-	a.data, a.freed, a.size = nil, a.size, 0
+	m.used -= int64(a.size)
+	a.unback()
+	a.freed, a.size = a.size, 0
 }
 
 // find returns the allocation with the largest base not above addr, or nil.

@@ -13,6 +13,11 @@ import (
 type Config struct {
 	// Devices describes the GPUs, one each; at most 64.
 	Devices []device.Info
+	// MemoryBytes limits all simulated memory together: what is allocated on the
+	// GPUs, each of which has its own limit too (device.Info.MemoryBytes), pinned
+	// host memory, and the shared and local memory of a kernel. It takes that much
+	// of the host's memory, as far as it is used. 0 means [DefaultMemoryBytes].
+	MemoryBytes int64
 	// Seed chooses the interleaving. The same program with the same seed runs
 	// the same instructions in the same order.
 	Seed uint64
@@ -32,6 +37,10 @@ type Config struct {
 // DefaultStuckGrace is a StuckGrace for hosts of several goroutines.
 const DefaultStuckGrace = 2 * time.Second
 
+// DefaultMemoryBytes is the limit of simulated memory unless Config says another:
+// 16 GiB, which a host of that size or more can give.
+const DefaultMemoryBytes = 16 * gib
+
 // Step is one executed instruction, for Config.Trace.
 type Step struct {
 	GPU    int
@@ -49,6 +58,9 @@ func (c Config) validate() (Config, error) {
 	if c.Quantum == 0 {
 		c.Quantum = defaultQuantum
 	}
+	if c.MemoryBytes == 0 {
+		c.MemoryBytes = DefaultMemoryBytes
+	}
 	switch {
 	case len(c.Devices) == 0:
 		return c, errors.New("sim: Config.Devices is empty; give at least one device.Info, such as sim.H200()")
@@ -56,6 +68,8 @@ func (c Config) validate() (Config, error) {
 		return c, fmt.Errorf("sim: Config.Devices has %d entries; the machine's address space has room for %d", len(c.Devices), maxGPUs)
 	case c.Quantum < 1:
 		return c, fmt.Errorf("sim: Config.Quantum is %d; give 1 or more instructions, or 0 for %d", c.Quantum, defaultQuantum)
+	case c.MemoryBytes < 0:
+		return c, fmt.Errorf("sim: Config.MemoryBytes is %d; give 1 or more bytes, or 0 for %d", c.MemoryBytes, int64(DefaultMemoryBytes))
 	case c.StuckGrace < 0:
 		return c, fmt.Errorf("sim: Config.StuckGrace is %v; give 0 or more", c.StuckGrace)
 	}

@@ -10,8 +10,9 @@
 //
 // Read in this order: [New] and [Config]; machine.go (what there is) and
 // drive.go (when it runs); sched.go, warp.go and split.go (who runs next);
-// lower.go (PTX instruction to executable op); memory.go and exec_mem.go
-// (addresses); barrier.go and warpsync.go; stuck.go; graph.go (captures).
+// lower.go (PTX instruction to executable op); alloc.go, memory.go and
+// exec_mem.go (addresses); barrier.go and warpsync.go; stuck.go and report.go;
+// graph.go (captures).
 //
 // # Execution
 //
@@ -34,20 +35,31 @@
 // memoryModel (memory.go), chosen when a module is lowered, so another model
 // can stand behind the same decoded instructions at no cost to this one.
 //
+// All memory is the host's. Config.MemoryBytes limits it, whatever the simulated
+// GPUs have; large allocations take from the host only what is touched.
+//
 // # Time and progress
 //
 // The machine runs only while a host call waits or asks: Stream.Synchronize,
 // Event.Synchronize and the Query methods. A program with one goroutine is
 // therefore wholly deterministic from the seed. When every warp sleeps, time
 // jumps. When no warp can progress the machine says who waits for what
-// (stuck.go states the rule).
+// (stuck.go states the rule). A loop that reads no memory and never ends is no
+// such wait: the end of the context given to Synchronize is what ends the call,
+// and Close the loop.
 //
 // # Concurrency
 //
 // All methods may be called by several goroutines at once. One mutex guards
 // the machine; whoever waits runs it, in slices of some thousand instructions,
 // and gives the mutex up between slices. Host calls see and change memory
-// between slices only. Errors that kernels cause are *device.Fault and sticky
-// for the whole machine: the first wins, every later call returns it, Close
-// still works.
+// between slices only.
+//
+// # After a fault
+//
+// Errors that kernels cause are *device.Fault and sticky for the whole machine,
+// as a fault is for a CUDA context: the first wins, and every later call returns
+// it, also those that free or open something. What is left to do is to read
+// pinned host memory ([device.HostMem] Load32), to Close the Machine, which
+// returns nil, and to make a new one: nothing of the old one can be used in it.
 package sim

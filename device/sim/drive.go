@@ -22,8 +22,14 @@ const (
 	stuck                // there is work, and nobody can progress
 )
 
+// errNoContext is what a wait without a context returns.
+var errNoContext = errors.New("sim: synchronize: the context is nil; give context.Background() to wait without an end")
+
 // await runs the machine until done, an error or the end of ctx.
 func (m *Machine) await(ctx context.Context, done func() bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, func() {
 			m.mu.Lock()

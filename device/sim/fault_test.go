@@ -59,6 +59,15 @@ st.u32 [b], x;`, at: "st.u32 [b]", kind: device.ReadOnly},
 		{name: "a store to a constant", body: `
 mov.u64 b, limit; cvta.const.u64 b, b;
 st.u32 [b], x;`, at: "st.u32 [b]", kind: device.ReadOnly, label: "limit"},
+		{name: "an atomic on a constant", body: `
+mov.u64 b, limit; cvta.const.u64 b, b; ld.u32 x, [b];
+atom.add.u32 x, [b], 1;`, at: "atom.add", kind: device.ReadOnly, label: "limit"},
+		{name: "a reduction on a constant", body: `
+mov.u64 b, limit; cvta.const.u64 b, b;
+red.or.b32 [b], 0;`, at: "red.or", kind: device.ReadOnly, label: "limit"},
+		{name: "an atomic on a parameter", body: `
+mov.u64 b, A; cvta.param.u64 b, b;
+atom.exch.b32 x, [b], 1;`, at: "atom.exch", kind: device.ReadOnly},
 		{name: "trap", body: `
 setp.eq.u32 p, lane, 7;
 @p trap;`, at: "trap", kind: device.Trapped, lane: 7},
@@ -147,22 +156,55 @@ st.global.u32 [b], 5;`
 	require.Error(t, l.devs[0].EnablePeer(l.devs[0]))
 }
 
-// After a fault every call returns it; Close works.
+// After a fault every call returns it, pinned host memory can be read, Close
+// returns nil, and a new machine runs what the old one did not.
 func TestFaultIsSticky(t *testing.T) {
-	l := newLab(t, sim.Config{})
-	first := l.fault(shape{threads: 32}, `
-trap;`)
-	_, err := l.devs[0].Alloc(16, "")
-	require.Equal(t, error(first), err)
-	require.Equal(t, error(first), l.devs[0].CopyIn(l.out, []byte{1}))
-	require.Equal(t, error(first), l.streams[0].Synchronize(context.Background()))
-	_, err = l.streams[0].Query()
-	require.Equal(t, error(first), err)
-	_, err = l.devs[0].NewStream()
-	require.Equal(t, error(first), err)
-	_, err = l.m.Open(0)
-	require.Equal(t, error(first), err)
-	require.NoError(t, l.m.Close())
+	for name, body := range map[string]string{
+		"trap":  "\nst.global.u32 [b], 9; trap;",
+		"stuck": "\nst.global.u32 [b], 9;" + poll,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, sim.Config{})
+			h, err := l.devs[0].AllocHost(64, "report")
+			require.NoError(t, err)
+			mod, err := l.devs[0].LoadModule("test.ptx", []byte(header+"ret;\n}\n"))
+			require.NoError(t, err)
+			event, err := l.devs[0].NewEvent()
+			require.NoError(t, err)
+			first := error(l.fault(shape{threads: 32}, body, l.out, h.Ptr(), l.alloc(0, 64, "flag")))
+			calls := map[string]func() error{
+				"Alloc":              func() error { _, err := l.devs[0].Alloc(16, ""); return err },
+				"AllocHost":          func() error { _, err := l.devs[0].AllocHost(16, ""); return err },
+				"CopyIn":             func() error { return l.devs[0].CopyIn(l.out, []byte{1}) },
+				"CopyOut":            func() error { return l.devs[0].CopyOut([]byte{1}, l.out) },
+				"Free":               func() error { return l.devs[0].Free(l.out) },
+				"HostMem.Free":       h.Free,
+				"NewStream":          func() error { _, err := l.devs[0].NewStream(); return err },
+				"NewEvent":           func() error { _, err := l.devs[0].NewEvent(); return err },
+				"Open":               func() error { _, err := l.m.Open(0); return err },
+				"Function":           func() error { _, err := mod.Function("k"); return err },
+				"Unload":             mod.Unload,
+				"Stream.Query":       func() error { _, err := l.streams[0].Query(); return err },
+				"Stream.Synchronize": func() error { return l.sync(0) },
+				"Stream.Record":      func() error { return l.streams[0].Record(event) },
+				"Event.Synchronize":  func() error { return event.Synchronize(context.Background()) },
+			}
+			for name, call := range calls {
+				require.Equal(t, first, call(), name)
+			}
+			require.Equal(t, uint32(9), h.Load32(0))
+			require.NoError(t, l.m.Close())
+			require.Equal(t, uint32(9), h.Load32(0))
+			require.NoError(t, l.m.Close())
+			for name, call := range calls {
+				require.ErrorContains(t, call(), "the machine is closed", name)
+			}
+			require.NoError(t, l.streams[0].Close())
+
+			again := newLab(t, sim.Config{})
+			require.Equal(t, []uint32{5}, again.run(1, "\nst.global.u32 [at], 5;"))
+		})
+	}
 }
 
 func TestLoadRefusesWhatItCannotRun(t *testing.T) {
@@ -197,6 +239,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"Devices is empty":  {},
 		"Devices has 65":    {Devices: slices.Repeat(good[:1], 65)},
 		"Quantum is -1":     {Devices: good, Quantum: -1},
+		"MemoryBytes is -1": {Devices: good, MemoryBytes: -1},
 		"StuckGrace is -1s": {Devices: good, StuckGrace: -1e9},
 		"NumSMs is 0":       {Devices: bad(func(i *device.Info) { i.NumSMs = 0 })},
 		"MemoryBytes is 0":  {Devices: bad(func(i *device.Info) { i.MemoryBytes = 0 })},

@@ -55,13 +55,7 @@ func (g *gpu) Alloc(size int64, label string) (device.Ptr, error) {
 		return 0, err
 	}
 	defer g.m.mu.Unlock()
-	if size <= 0 {
-		return 0, fmt.Errorf("sim: GPU %d: allocate %d bytes for %q: the size must be positive", g.index, size, label)
-	}
-	if free := g.info.MemoryBytes - g.mem.used; size > free {
-		return 0, fmt.Errorf("sim: GPU %d: allocate %d bytes for %q: out of memory, %d of %d bytes are free", g.index, size, label, free, g.info.MemoryBytes)
-	}
-	a, err := g.mem.add(size, label)
+	a, err := g.m.allocate(g.mem, size, label)
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +79,7 @@ func (m *Machine) freeBlock(r *region, p device.Ptr) error {
 	case a.data == nil:
 		return fmt.Errorf("sim: free %#x (%s): it is free already", uint64(p), a.label)
 	}
-	r.free(a)
+	m.release(r, a)
 	m.touch()
 	return nil
 }

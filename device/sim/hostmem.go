@@ -18,10 +18,7 @@ func (g *gpu) AllocHost(size int64, label string) (device.HostMem, error) {
 		return nil, err
 	}
 	defer g.m.mu.Unlock()
-	if size <= 0 {
-		return nil, fmt.Errorf("sim: allocate %d bytes of host memory for %q: the size must be positive", size, label)
-	}
-	a, err := g.m.host.add(size, label)
+	a, err := g.m.allocate(g.m.host, size, label)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +45,7 @@ func (h *hostMem) Store32(off int64, v uint32) {
 func (h *hostMem) Write(off int64, src []byte) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	if off < 0 || off+int64(len(src)) > int64(len(h.a.data)) {
+	if off < 0 || off > int64(len(h.a.data)-len(src)) {
 		panic(fmt.Sprintf("sim: host memory %q: no %d bytes at offset %d of %d", h.a.label, len(src), off, len(h.a.data)))
 	}
 	copy(h.a.data[off:], src)
@@ -58,7 +55,7 @@ func (h *hostMem) Write(off int64, src []byte) {
 // word returns the aligned word at off; any other offset is a programmer's
 // error, as an index out of range is.
 func (h *hostMem) word(off int64) []byte {
-	if off < 0 || off&3 != 0 || off+4 > int64(len(h.a.data)) {
+	if off < 0 || off&3 != 0 || off > int64(len(h.a.data)-4) {
 		panic(fmt.Sprintf("sim: host memory %q: no aligned word at offset %d of %d bytes", h.a.label, off, len(h.a.data)))
 	}
 	return h.a.data[off : off+4]

@@ -55,6 +55,10 @@ func (g *gpu) newKernel(l *device.Launch) (*kernel, error) {
 	if n := g.occupancy(l.Threads, fn.prog); n == 0 {
 		return nil, fmt.Errorf("sim: launch %s: an SM of GPU %d has no room for one CTA of %d threads and %d bytes of shared memory", name, g.index, l.Threads, e.SharedSize)
 	}
+	if need := g.footprint(l, fn.prog); need > g.m.cfg.MemoryBytes-g.m.used {
+		return nil, fmt.Errorf("sim: launch %s: its resident CTAs need %d bytes of shared and local memory; %d of the %d bytes that the machine may simulate are in use; free some, or make a machine with a larger Config.MemoryBytes",
+			name, need, g.m.used, g.m.cfg.MemoryBytes)
+	}
 	g.m.gridIDs++
 	return &kernel{
 		fn: fn, gpu: g, grid: l.Grid, threads: l.Threads, label: l.Label, ctas: l.CTALabels,
@@ -85,6 +89,13 @@ func (g *gpu) occupancy(threads int, p *program) int {
 		n = min(n, g.info.SharedPerSM/s)
 	}
 	return n
+}
+
+// footprint returns the bytes of shared and local memory of as many CTAs as can
+// be resident together.
+func (g *gpu) footprint(l *device.Launch, p *program) int64 {
+	ctas := min(l.Grid, g.occupancy(l.Threads, p)*g.info.NumSMs)
+	return int64(ctas) * int64(p.entry.SharedSize+roundWarp(l.Threads)*p.localStride)
 }
 
 // roundWarp rounds threads up to whole warps.

@@ -9,14 +9,14 @@ import (
 // atomOp is what an atomic or a reduction computes.
 type atomOp struct {
 	// f returns the new value of an element of up to 8 bytes. With .cas b is
-	// compared and c stored.
+	// compared and c stored. It is nil for 16 bytes, which .exch and .cas have.
 	f func(old, b, c uint64) uint64
 	// flush is f for global memory, if it differs there.
 	flush func(old, b, c uint64) uint64
 	b, c  []piece
 	old   []piece // destinations; none for red
-	// wide handles elements of 16 bytes, for which f is nil: .exch and .cas.
-	compares bool
+
+	compares bool // .cas
 }
 
 // maxAtomVec is the most elements of a vector atomic (PTX ISA, "atom", .v8).
@@ -168,7 +168,7 @@ func atomNow(a *access) exec {
 					f = at.flush
 				}
 			}
-			if a.elem == 16 {
+			if f == nil {
 				a.swapWide(w, l, b)
 				continue
 			}

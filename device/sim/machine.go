@@ -21,6 +21,7 @@ type Machine struct {
 	err      error // why every call fails: a fault, or closed
 	gpus     []*gpu
 	host     *region
+	used     int64     // bytes of all regions
 	streams  []*stream // those not closed, or with work left
 	programs map[*ptx.Entry]*program
 	modules  map[[32]byte]*ptx.Module
@@ -117,23 +118,28 @@ func (m *Machine) Stats() Stats {
 // errClosed is what calls on a closed machine return.
 var errClosed = errors.New("sim: the machine is closed")
 
-// Close ends all kernels and frees all memory. Calls that wait return an error.
+// Close ends all kernels and frees the GPUs' memory; what pinned host memory held
+// last can still be read. Calls that wait return an error. Close returns nil, on a
+// machine with a fault too: closing it and making another is the way on from one.
 func (m *Machine) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err = errClosed
 	m.streams, m.running, m.ready, m.sleepers = nil, nil, nil, nil
 	m.programs, m.modules = nil, nil
-	m.host.allocs = nil
 	for _, g := range m.gpus {
+		for _, a := range g.mem.allocs {
+			a.unback()
+		}
 		g.mem.allocs = nil
 	}
 	m.cond.Broadcast()
 	return nil
 }
 
-// poison makes err the answer to every later call and stops the kernels. The
-// first error wins.
+// poison makes err the answer to every later call and stops the kernels, as a
+// CUDA context has it after a fault: only Close, and reading pinned host memory,
+// still work. The first error wins.
 //
 // Preconditions: m.mu is held.
 func (m *Machine) poison(err error) {

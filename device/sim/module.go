@@ -48,10 +48,10 @@ func (g *gpu) LoadModule(name string, text []byte) (device.Module, error) {
 		if v.Space != ptx.Global && v.Space != ptx.Const {
 			continue
 		}
-		a, err := g.mem.add(int64(max(v.Size, 1)), v.Name)
+		a, err := m.allocate(g.mem, int64(max(v.Size, 1)), v.Name)
 		if err != nil {
 			mod.release()
-			return nil, err
+			return nil, fmt.Errorf("sim: load %s: %w", name, err)
 		}
 		copy(a.data, v.Init)
 		a.readOnly = v.Space == ptx.Const
@@ -158,7 +158,7 @@ func (m *module) Unload() error {
 func (m *module) release() {
 	if !m.unloaded {
 		for _, a := range m.globals {
-			m.gpu.mem.free(a)
+			m.gpu.m.release(m.gpu.mem, a)
 		}
 	}
 	m.unloaded = true

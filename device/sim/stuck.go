@@ -1,12 +1,9 @@
 package sim
 
 import (
-	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/ncclgo/ncclgo/device"
-	"github.com/ncclgo/ncclgo/device/ptx"
 )
 
 // When is nobody able to progress? The machine calls a split waiting if it is
@@ -24,7 +21,8 @@ import (
 // vain. A loop that counts its turns and gives up after more than
 // quietInstructions is called stuck: nobody else could make it succeed.
 //
-// A loop without loads is never called stuck: what it computes may end.
+// A loop without loads is never called stuck: what it computes may end, and if
+// it does not, the end of the context of the call that waits is what is left.
 const (
 	quietInstructions = 4096
 	quietLoops        = 4
@@ -184,134 +182,4 @@ func (m *Machine) allWait() bool {
 		return true
 	})
 	return all
-}
-
-// maxWaiters is how many waiting places a report lists.
-const maxWaiters = 64
-
-// declare prepares the report and starts the grace period.
-func (w *watch) declare(m *Machine) {
-	f := &device.Fault{Kind: device.Stuck, Device: -1, CTA: -1, Warp: -1, Lane: -1}
-	groups := map[string]*waiters{}
-	var order []*waiters
-	m.eachWarp(func(w *warp) bool {
-		for i := range w.splits {
-			s := &w.splits[i]
-			o := w.waitsFor(s)
-			key := fmt.Sprint(o.Device, o.Label, o.Kernel, o.CTA, o.Line, o.Detail)
-			g := groups[key]
-			if g == nil {
-				g = &waiters{fault: o}
-				groups[key] = g
-				order = append(order, g)
-			}
-			g.splits++
-			g.lanes += bits.OnesCount32(s.mask)
-		}
-		return true
-	})
-	total := 0
-	for i, g := range order {
-		total += g.splits
-		if i < maxWaiters {
-			g.fault.Detail += g.size()
-			f.Others = append(f.Others, g.fault)
-		}
-	}
-	f.Detail = fmt.Sprintf("no warp can progress: %d wait", total)
-	if more := len(order) - maxWaiters; more > 0 {
-		f.Detail += fmt.Sprintf(" (%d of %d places listed)", maxWaiters, len(order))
-	}
-	for _, k := range m.running {
-		if k.next < k.grid {
-			f.Kind, f.Device, f.Kernel, f.Label, f.File = device.NotResident, k.gpu.index, k.fn.prog.name, k.label, k.fn.prog.file
-			f.Detail += fmt.Sprintf("; on GPU %d, %d CTAs of this kernel are resident, %d have ended, and %d cannot become resident: an SM holds %d of them, the GPU has %d SMs",
-				k.gpu.index, len(k.resident), k.ended, k.grid-k.next, k.gpu.occupancy(k.threads, k.fn.prog), k.gpu.info.NumSMs)
-			break
-		}
-	}
-	w.fault, w.since = f, time.Now()
-}
-
-// waiters is the splits of a CTA that wait for the same.
-type waiters struct {
-	fault  *device.Fault
-	splits int
-	lanes  int
-}
-
-func (g *waiters) size() string {
-	if g.splits == 1 {
-		return fmt.Sprintf(" (%d lanes)", g.lanes)
-	}
-	return fmt.Sprintf(" (%d warps, %d lanes)", g.splits, g.lanes)
-}
-
-// waitsFor describes what a split waits for.
-func (w *warp) waitsFor(s *split) *device.Fault {
-	lane := lowest(s.mask)
-	switch s.state {
-	case atBarrier:
-		b := &w.cta.bars[s.bar]
-		return w.faultAt("", s.pc, lane, "waits at barrier %d: %d of %d threads have arrived", s.bar, b.arrived, b.want)
-	case atSync:
-		member := w.sync.member[lane]
-		return w.faultAt("", s.pc, lane, "waits for lanes %#x of member mask %#x", member&w.exists&^w.sync.waiting, member)
-	}
-	pc, polled := w.mainLoad(s.mask)
-	if polled == nil {
-		return w.faultAt("", s.pc, lane, "waits for a time")
-	}
-	lane = lowest(s.mask & polled.seen)
-	addr := polled.addr[lane]
-	f := w.faultAt("", pc, lane, "polls, reads %s", w.valueAt(w.code[pc].mem, lane, addr))
-	f.Addr, f.AddrLabel = device.Ptr(addr), w.m.describe(addr)
-	if f.AddrLabel == "" && w.code[pc].mem.space == ptx.Shared {
-		f.AddrLabel = "shared memory"
-	}
-	return f
-}
-
-// mainLoad returns the load that lanes of mask repeat most: the wait itself
-// rather than a look at an abort flag now and then.
-func (w *warp) mainLoad(mask uint32) (pc int32, best *site) {
-	if w.track == nil {
-		return 0, nil
-	}
-	for p, s := range w.track.sites {
-		if s.seen&mask == 0 {
-			continue
-		}
-		if best == nil || s.count > best.count || s.count == best.count && p < pc {
-			pc, best = p, s
-		}
-	}
-	return pc, best
-}
-
-// valueAt formats what a load reads at addr now.
-func (w *warp) valueAt(a *access, lane int, addr uint64) string {
-	al, f := w.find(a.space, lane, addr, a.bytes)
-	var b []byte
-	switch {
-	case f != nil:
-		return "nothing"
-	case al == nil:
-		off := uint64(lane*w.cta.kernel.fn.prog.localStride) + addr&(1<<windowBits-1)
-		b = w.local[off : off+a.bytes]
-	default:
-		b = al.data[addr-al.base:][:a.bytes]
-	}
-	text := ""
-	for i := 0; i < len(b); i += a.elem {
-		if i > 0 {
-			text += ", "
-		}
-		v := uint64(0)
-		for j := min(a.elem, 8) - 1; j >= 0; j-- {
-			v = v<<8 | uint64(b[i+j])
-		}
-		text += fmt.Sprintf("%#x", v)
-	}
-	return text
 }

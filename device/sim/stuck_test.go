@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,6 +112,118 @@ st.global.u32 [at], 3;`, 3},
 			require.Equal(t, c.want, l.words(1)[0])
 		})
 	}
+}
+
+// A loop that reads nothing may end: only the context ends the wait for it, and
+// Close the loop.
+func TestEndlessLoopEndsWithItsContext(t *testing.T) {
+	for name, body := range map[string]string{
+		"a branch to itself": "\nLOOP: bra LOOP;",
+		"a loop that computes": `
+LOOP: add.u32 x, x, 1; setp.ne.u32 p, t, 77; @p bra LOOP;`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, sim.Config{})
+			l.launch(shape{threads: 64}, body)
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			require.ErrorIs(t, l.streams[0].Synchronize(ctx), context.DeadlineExceeded)
+			require.Less(t, time.Since(start), time.Second)
+			require.NoError(t, l.m.Close())
+			require.ErrorContains(t, l.sync(0), "the machine is closed")
+		})
+	}
+}
+
+// A report with more places than it lists leaves nobody out: not the last rank,
+// and of each rank as many CTAs as of any other.
+func TestStuckListsEveryLaunch(t *testing.T) {
+	const ranks, ctas = 7, 24
+	gpu := sim.H200()
+	l := newLab(t, sim.Config{Devices: slices.Repeat([]device.Info{gpu}, ranks+1)})
+	labels := make([]string, ctas)
+	for i := range labels {
+		labels[i] = fmt.Sprintf("ch %d", i)
+	}
+	// One warp of each CTA polls a flag of its own, the other waits for it.
+	const body = `
+setp.ge.u32 p, t, 32; @p bra GO;
+mad.wide.u32 c, cta, 4, c;
+WAIT: ld.relaxed.sys.global.u32 x, [c]; setp.eq.u32 p, x, 0; @p bra WAIT;
+GO: bar.sync 0;`
+	for r := range ranks {
+		l.launch(shape{gpu: r, grid: ctas, threads: 64, label: fmt.Sprintf("rank %d", r), ctas: labels}, body,
+			l.out, 0, l.alloc(r, 4*ctas, "flags"))
+	}
+	l.alloc(ranks, 64, "of the rank that did not come")
+	var f *device.Fault
+	require.ErrorAs(t, l.sync(0), &f)
+	require.Equal(t, device.Stuck, f.Kind)
+	require.Equal(t, "no warp can progress: 336 wait (64 of 336 places listed); GPU 7 runs no kernel and has none queued", f.Detail)
+	require.Len(t, f.Others, 64)
+	var listed []string
+	for i, o := range f.Others {
+		require.NotZero(t, o.Addr, "the poll comes first: %v", o)
+		listed = append(listed, o.Label)
+		if i > 0 {
+			require.GreaterOrEqual(t, o.Device, f.Others[i-1].Device)
+		}
+	}
+	for r := range ranks {
+		n := 9
+		if r == 0 {
+			n = 10
+		}
+		for c := range n {
+			require.Contains(t, listed, fmt.Sprintf("rank %d ch %d", r, c))
+		}
+	}
+}
+
+// A report says which launches were never started.
+func TestStuckNamesWhoIsQueued(t *testing.T) {
+	l := newLab(t, sim.Config{Devices: slices.Repeat([]device.Info{smallGPU()}, 4)})
+	flag := l.alloc(0, 64, "flag")
+	l.alloc(2, 64, "used")
+	event, err := l.devs[0].NewEvent()
+	require.NoError(t, err)
+	l.launch(shape{threads: 32, label: "rank 0"}, poll, l.out, 0, flag)
+	require.NoError(t, l.streams[0].Record(event))
+	// GPU 1's kernel, which would write the flag, waits for the one that polls it.
+	require.NoError(t, l.streams[1].Wait(event))
+	l.launch(shape{gpu: 1, threads: 32, label: "rank 1"}, "\nst.global.u32 [c], 1;", l.out, 0, flag)
+	var f *device.Fault
+	require.ErrorAs(t, l.sync(1), &f)
+	require.Equal(t, device.Stuck, f.Kind)
+	require.Equal(t, "no warp can progress: 1 wait; on GPU 1, rank 1: k is queued behind an event that is not complete; GPU 2 runs no kernel and has none queued", f.Detail)
+	require.Len(t, f.Others, 1)
+}
+
+// With more launches than places each still has one.
+func TestStuckListsMoreLaunchesThanPlaces(t *testing.T) {
+	l := newLab(t, sim.Config{Devices: []device.Info{sim.H200()}})
+	flag := l.alloc(0, 64, "flag")
+	for i := range 70 {
+		s, err := l.devs[0].NewStream()
+		require.NoError(t, err)
+		l.streams[0] = s
+		l.launch(shape{threads: 32, label: fmt.Sprintf("rank %d", i)}, poll, l.out, 0, flag)
+	}
+	var f *device.Fault
+	require.ErrorAs(t, l.sync(0), &f)
+	require.Len(t, f.Others, 70)
+	require.Equal(t, "rank 69", f.Others[69].Label)
+}
+
+// A wait without a context is refused.
+func TestNilContext(t *testing.T) {
+	l := newLab(t, sim.Config{})
+	event, err := l.devs[0].NewEvent()
+	require.NoError(t, err)
+	var none context.Context
+	require.ErrorContains(t, l.streams[0].Synchronize(none), "the context is nil")
+	require.ErrorContains(t, event.Synchronize(none), "the context is nil")
 }
 
 // A wait for the time that never comes is stuck all the same.
