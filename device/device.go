@@ -86,7 +86,9 @@ type Device interface {
 	NewEvent() (Event, error)
 }
 
-// HostMem is pinned host memory that kernels can access.
+// HostMem is pinned host memory that kernels can access. An offset outside it, or
+// one of a word that is not aligned, is a programmer's error, as an index out of
+// range is, and so is using it after Free: Load32, Store32 and Write panic.
 type HostMem interface {
 	Ptr() Ptr
 	// Load32 and Store32 access the aligned 32-bit word at byte offset off as
@@ -124,6 +126,14 @@ type Launch struct {
 	Grid     int    // CTAs
 	Threads  int    // threads of a CTA
 	Args     []byte // the kernel's parameter block, in its layout
+
+	// Done, if not nil, is an event of the stream's device that is recorded behind
+	// the kernel, as Stream.Record does. The device may put the record off for as
+	// long as nobody can tell, so that of a row of launches with the same Done only
+	// the last one costs a record, if that; only the time of the event, which says
+	// when it was recorded, may be late. It is nil for launches that a capture
+	// records.
+	Done Event
 
 	// Label names the launch in faults and reports ("rank 3").
 	Label string
@@ -163,6 +173,22 @@ type Event interface {
 	Close() error
 }
 
+// UntimedEvents is a Device with events that cost less because they take no time.
+type UntimedEvents interface {
+	Device
+	// NewUntimedEvent is NewEvent for an event of which Elapsed is an error.
+	NewUntimedEvent() (Event, error)
+}
+
+// Foreign is a Stream that may belong to others.
+type Foreign interface {
+	Stream
+	// Foreign reports whether others made the stream, who may end it at any time
+	// between its uses here: it must not be asked anything but by who was just given
+	// it. It is false once Close was called.
+	Foreign() bool
+}
+
 // QueueLimiter is a Device on which only so many streams make progress side by
 // side.
 type QueueLimiter interface {
@@ -188,7 +214,9 @@ type Capturer interface {
 	// RecordExternal and WaitExternal are Record and Wait for the graph instead of
 	// the capture: every launch of the graph records e, or waits for the last
 	// Record of e at that time, as if they were called then. They are allowed
-	// during a capture only.
+	// during a capture only. What is queued later does not wait for the record of
+	// RecordExternal. If a capture has several of one event, each must follow the
+	// one before, and takes its place.
 	RecordExternal(e Event) error
 	WaitExternal(e Event) error
 	// EndCapture ends the capture and returns what was recorded.

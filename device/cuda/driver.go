@@ -45,6 +45,8 @@ type Driver struct {
 	assemblies assemblies
 	startup    startup
 
+	graphs sync.Mutex // held while graphs under capture are changed directly
+
 	mu sync.Mutex
 	// What follows is guarded by mu.
 	devices map[int]*Device

@@ -47,7 +47,7 @@ func TestMissingFunctions(t *testing.T) {
 	_, err := load(compileFake(t, "-DNO_GRAPHS"))
 	var missing *dl.MissingError
 	require.ErrorAs(t, err, &missing)
-	require.Len(t, missing.Symbols, 7)
+	require.Len(t, missing.Symbols, 10)
 	require.ErrorContains(t, err, "cuGraphLaunch (since CUDA 10.0)")
 	require.ErrorContains(t, err, "CUDA 12.4")
 }

@@ -24,6 +24,7 @@ type fake struct {
 	count, fail, retained, busy, offset, noPeer, blocks, objects dl.Proc
 	loseContext, env, connectionsAtInit, launched                dl.Proc
 	linkDelay, mostLinks, breakCapture                           dl.Proc
+	records, lastRecordFollows                                   dl.Proc
 }
 
 // compiled holds the stand-ins built so far, by their -D flags.
@@ -71,6 +72,8 @@ func newFake(t testing.TB, defines ...string) *fake {
 		{Name: "fake_launched", Proc: &f.launched},
 		{Name: "fake_link_delay", Proc: &f.linkDelay},
 		{Name: "fake_most_links", Proc: &f.mostLinks},
+		{Name: "fake_records", Proc: &f.records},
+		{Name: "fake_last_record_follows", Proc: &f.lastRecordFollows},
 		{Name: "fake_break_capture", Proc: &f.breakCapture, Optional: true},
 	}))
 	return f

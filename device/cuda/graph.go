@@ -23,7 +23,7 @@ const externalEvent = 1
 
 // BeginCapture makes the stream record what is queued from now on.
 func (s *Stream) BeginCapture() error {
-	if err := s.enter("begin capture"); err != nil {
+	if err := s.enterToQueue("begin capture"); err != nil {
 		return err
 	}
 	defer s.dev.leave()
@@ -64,27 +64,17 @@ func (b *captureBlock) init(stream uintptr) {
 	b.call = [6]uintptr{stream, uintptr(unsafe.Pointer(&b.status)), uintptr(unsafe.Pointer(&b.id))}
 }
 
-// RecordExternal makes every launch of the graph record e.
-func (s *Stream) RecordExternal(e device.Event) error {
-	ev, err := s.ownEvent("record", e)
-	if err != nil {
-		return err
-	}
-	if err := s.enter("record"); err != nil {
-		return err
-	}
-	defer s.dev.leave()
-	rc := s.call(s.dev.lib.eventRecordFlags, ev.handle, s.handle, externalEvent)
-	return s.dev.check("cuEventRecordWithFlags", rc, "%s, event of GPU %d, external", s, ev.dev.ordinal)
-}
-
 // WaitExternal makes every launch of the graph wait for the last Record of e.
 func (s *Stream) WaitExternal(e device.Event) error {
 	ev, err := s.ownEvent("wait", e)
 	if err != nil {
 		return err
 	}
-	if err := s.enter("wait"); err != nil {
+	ev.external.Store(true)
+	if err := ev.settle(); err != nil {
+		return err
+	}
+	if err := s.enterToQueue("wait"); err != nil {
 		return err
 	}
 	defer s.dev.leave()
@@ -135,7 +125,7 @@ func (g *Graph) Launch(on device.Stream) error {
 	case g.closed.Load():
 		return fmt.Errorf("cuda: %s: launch a graph: it is closed", s)
 	}
-	if err := s.enter("launch a graph"); err != nil {
+	if err := s.enterToQueue("launch a graph"); err != nil {
 		return err
 	}
 	defer s.dev.leave()

@@ -120,17 +120,31 @@ func (s *Stream) Launch(l *device.Launch) error {
 	if err != nil {
 		return err
 	}
+	var done *Event
+	if l.Done != nil {
+		if done, err = s.launchDone(l.Done); err != nil {
+			return err
+		}
+	}
 	if err := s.enter("launch"); err != nil {
 		return err
 	}
 	defer s.dev.leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.done != done {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
 	s.launch.fill(f, l)
 	if rc := s.dev.lib.launchKernelEx.Call(s.launch.call[:]...); Code(rc) != success {
 		return s.dev.check("cuLaunchKernelEx", rc, "%s, %s for %q, %d CTAs of %d threads, %d bytes of parameters",
 			s, f.name, l.Label, l.Grid, l.Threads, len(l.Args))
 	}
 	s.last.set(f.name, l.Label)
-	return nil
+	if done == nil {
+		return nil
+	}
+	return s.putOff(done)
 }

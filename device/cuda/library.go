@@ -41,17 +41,18 @@ type library struct {
 	memcpyAsync, memcpyHtoDAsync, memcpyDtoHAsync, memset dl.Proc
 	pointerGetAttribute                                   dl.Proc
 
-	streamCreate, streamDestroy, streamQuery, streamSynchronize       dl.Proc
-	streamWaitEvent, streamGetCtx                                     dl.Proc
-	eventCreate, eventDestroy, eventRecord, eventQuery                dl.Proc
-	eventElapsedTime                                                  dl.Proc
-	streamBeginCapture, streamEndCapture, streamCaptureInfo           dl.Proc
-	eventRecordFlags                                                  dl.Proc
-	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch     dl.Proc
-	linkCreate, linkAddData, linkComplete, linkDestroy                dl.Proc
-	moduleLoadData, moduleUnload, moduleGetFunction, funcGetAttribute dl.Proc
-	funcGetParamInfo                                                  dl.Proc // bound or not
-	maxActiveBlocks, launchKernelEx                                   dl.Proc
+	streamCreate, streamDestroy, streamQuery, streamSynchronize        dl.Proc
+	streamWaitEvent, streamGetCtx                                      dl.Proc
+	eventCreate, eventDestroy, eventRecord, eventQuery                 dl.Proc
+	eventElapsedTime                                                   dl.Proc
+	streamBeginCapture, streamEndCapture, streamCaptureInfo            dl.Proc
+	eventRecordFlags                                                   dl.Proc
+	graphAddEventRecord, graphAddDependencies, graphRemoveDependencies dl.Proc
+	graphInstantiate, graphDestroy, graphExecDestroy, graphLaunch      dl.Proc
+	linkCreate, linkAddData, linkComplete, linkDestroy                 dl.Proc
+	moduleLoadData, moduleUnload, moduleGetFunction, funcGetAttribute  dl.Proc
+	funcGetParamInfo                                                   dl.Proc // bound or not
+	maxActiveBlocks, launchKernelEx                                    dl.Proc
 }
 
 // identity lists what must be there to ask which driver this is.
@@ -110,6 +111,9 @@ func (l *library) functions() []dl.Symbol {
 		{Name: "cuStreamBeginCapture_v2", Proc: &l.streamBeginCapture, Since: "CUDA 10.1"},
 		{Name: "cuStreamEndCapture", Proc: &l.streamEndCapture, Since: "CUDA 10.0"},
 		{Name: "cuStreamGetCaptureInfo_v2", Proc: &l.streamCaptureInfo, Since: "CUDA 11.3"},
+		{Name: "cuGraphAddEventRecordNode", Proc: &l.graphAddEventRecord, Since: "CUDA 11.1"},
+		{Name: "cuGraphAddDependencies", Proc: &l.graphAddDependencies, Since: "CUDA 10.0"},
+		{Name: "cuGraphRemoveDependencies", Proc: &l.graphRemoveDependencies, Since: "CUDA 10.0"},
 		{Name: "cuGraphInstantiateWithFlags", Proc: &l.graphInstantiate, Since: "CUDA 11.4"},
 		{Name: "cuGraphDestroy", Proc: &l.graphDestroy, Since: "CUDA 10.0"},
 		{Name: "cuGraphExecDestroy", Proc: &l.graphExecDestroy, Since: "CUDA 10.0"},

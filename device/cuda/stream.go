@@ -24,12 +24,15 @@ type Stream struct {
 	foreign bool // made and destroyed by others
 	closed  atomic.Bool
 	last    latest
+	// shared says that others may use the stream through its handle.
+	shared atomic.Bool
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
 	launch  launchBlock
 	capture captureBlock
 	args    [3]uintptr // of the last call
+	done    *Event     // of the last launch, if its record is put off; see done.go
 }
 
 var _ device.Capturer = (*Stream)(nil)
@@ -50,7 +53,8 @@ func (d *Device) NewStream() (device.Stream, error) {
 }
 
 // ForeignStream returns a stream that others made, by its CUstream handle. It
-// must be of the device's primary context. Close leaves it to them.
+// must be of the device's primary context. Close leaves it to them. They may
+// destroy it when no call that uses it is under way.
 func (d *Device) ForeignStream(handle uintptr) (*Stream, error) {
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -71,6 +75,7 @@ func (d *Device) addStream(handle uintptr, foreign bool) *Stream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := &Stream{dev: d, handle: handle, query: []uintptr{handle}, number: d.numbered, foreign: foreign}
+	s.shared.Store(foreign)
 	s.launch.init(handle, d.ownScope)
 	s.capture.init(handle)
 	d.numbered++
@@ -102,9 +107,19 @@ func (d *Device) sweep() {
 // Device returns the stream's device.
 func (s *Stream) Device() device.Device { return s.dev }
 
+// Foreign reports whether others made the stream and it is not closed here.
+func (s *Stream) Foreign() bool { return s.foreign && !s.closed.Load() }
+
 // Handle returns the CUstream, for other libraries. It is theirs until the
-// stream is closed.
-func (s *Stream) Handle() uintptr { return s.handle }
+// stream is closed. From then on every launch with a [device.Launch.Done] costs a
+// record, since what others queue is not seen here.
+func (s *Stream) Handle() uintptr {
+	if !s.shared.Swap(true) {
+		// A failure stays for who uses the event.
+		_ = s.settle("share")
+	}
+	return s.handle
+}
 
 // String names the stream in errors.
 func (s *Stream) String() string { return fmt.Sprintf("GPU %d stream %d", s.dev.ordinal, s.number) }
@@ -151,10 +166,9 @@ func (s *Stream) Record(e device.Event) error {
 		return err
 	}
 	defer s.dev.leave()
-	if rc := s.call(s.dev.lib.eventRecord, ev.handle, s.handle); Code(rc) != success {
-		return s.dev.check("cuEventRecord", rc, "%s, event of GPU %d", s, ev.dev.ordinal)
-	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record(ev)
 }
 
 // Wait makes later work wait for the last Record of e.
@@ -163,7 +177,10 @@ func (s *Stream) Wait(e device.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := s.enter("wait"); err != nil {
+	if err := ev.settle(); err != nil {
+		return err
+	}
+	if err := s.enterToQueue("wait"); err != nil {
 		return err
 	}
 	defer s.dev.leave()
@@ -175,7 +192,7 @@ func (s *Stream) Wait(e device.Event) error {
 
 // CopyAsync queues a copy.
 func (s *Stream) CopyAsync(dst, src device.Ptr, size int64) error {
-	if err := s.enter("copy"); err != nil {
+	if err := s.enterToQueue("copy"); err != nil {
 		return err
 	}
 	d := s.dev
@@ -192,7 +209,7 @@ func (s *Stream) CopyAsync(dst, src device.Ptr, size int64) error {
 
 // MemsetAsync queues a fill.
 func (s *Stream) MemsetAsync(dst device.Ptr, value byte, size int64) error {
-	if err := s.enter("fill"); err != nil {
+	if err := s.enterToQueue("fill"); err != nil {
 		return err
 	}
 	d := s.dev
@@ -229,15 +246,25 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 
 // Close gives the stream up. Queued work still runs.
 func (s *Stream) Close() error {
-	if s.closed.Swap(true) {
+	if s.closed.Load() {
 		return nil
 	}
 	if err := s.dev.enter(); err != nil {
+		s.closed.Store(true)
 		return ignoreClosed(err)
 	}
 	defer s.dev.leave()
+	err := s.shut()
 	s.dev.sweep()
-	return nil
+	return err
+}
+
+// shut refuses further calls. Preconditions: the device is entered.
+func (s *Stream) shut() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.closed.Store(true)
+	return s.flush()
 }
 
 // destroy ends the stream. Preconditions: the device's context is current.

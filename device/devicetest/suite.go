@@ -32,11 +32,15 @@ func Run(t *testing.T, open func(t *testing.T) device.Driver) {
 		{"stream/cancel", testCancel},
 		{"stream/close", testStreamClose},
 		{"event/streams", testEvents},
+		{"event/done", testDone},
+		{"event/done/close", testDoneClose},
+		{"event/done/capture", testDoneCapture},
 		{"event/devices", testDeviceEvents},
 		{"event/unrecorded", testUnrecorded},
 		{"capture/replay", testReplay},
 		{"capture/fork", testFork},
 		{"capture/external", testExternal},
+		{"capture/records", testRecords},
 		{"capture/wrong", testWrongCapture},
 		{"module/errors", testModuleErrors},
 		{"module/function", testFunction},
@@ -152,6 +156,14 @@ func (b *bench) allocHost(d device.Device, size int64) device.HostMem {
 func (b *bench) launch(s device.Stream, m device.Module, name string, threads int, args ...uint64) {
 	require.NoError(b, s.Launch(&device.Launch{
 		Function: b.function(m, name), Grid: 1, Threads: threads, Args: words(args...), Label: b.Name(),
+	}))
+}
+
+// launchDone queues a kernel of one thread of the first device, with done recorded
+// behind it.
+func (b *bench) launchDone(s device.Stream, done device.Event, name string, args ...uint64) {
+	require.NoError(b, s.Launch(&device.Launch{
+		Function: b.function(b.mod, name), Grid: 1, Threads: 1, Args: words(args...), Done: done, Label: b.Name(),
 	}))
 }
 

@@ -153,6 +153,42 @@ func testExternal(b *bench) {
 	}
 }
 
+// testRecords captures several external records of one event, on two streams: the
+// last is what counts.
+func testRecords(b *bench) {
+	s, side := b.capturer(b.dev), b.capturer(b.dev)
+	x := b.alloc(b.dev, 256)
+	h := b.allocHost(b.dev, 64)
+	e, fork, join := b.newEvent(b.dev), b.newEvent(b.dev), b.newEvent(b.dev)
+	step := func(on device.Capturer, m uint64) {
+		b.launch(on, b.mod, "step", 1, uint64(x), m, 1)
+		require.NoError(b, on.RecordExternal(e))
+	}
+	g := b.capture(s, func() {
+		step(s, 2)
+		step(s, 3)
+		require.NoError(b, s.Record(fork))
+		require.NoError(b, side.Wait(fork))
+		b.launch(side, b.mod, "wait", 1, uint64(h.Ptr()), 1, uint64(h.Ptr())+4)
+		step(side, 5)
+		require.NoError(b, side.Record(join))
+		require.NoError(b, s.Wait(join))
+		step(s, 7)
+		require.NoError(b, s.RecordExternal(e), "nothing was queued since")
+	})
+	on := b.newStream(b.dev)
+	require.NoError(b, g.Launch(s))
+	require.NoError(b, on.Wait(e))
+	b.launch(on, b.mod, "step", 1, uint64(x), 11, 1)
+	done, err := e.Query()
+	require.NoError(b, err)
+	require.False(b, done, "the graph waits for the host")
+	h.Store32(0, 1)
+	b.sync(on)
+	require.Equal(b, uint32((((1*3+1)*5+1)*7+1)*11+1), b.read(b.dev, x, 1)[0])
+	b.sync(s)
+}
+
 // testWrongCapture makes calls that captures do not allow. Each has a driver's
 // streams to itself, since a wrong call may break a capture.
 func testWrongCapture(b *bench) {

@@ -140,6 +140,88 @@ func testEvents(b *bench) {
 	require.NoError(b, e.Close())
 }
 
+// testDone launches with an event that is recorded behind the kernel, whether or
+// not the device puts that off: another stream waits for the last such launch, and
+// for nothing that is queued later.
+func testDone(b *bench) {
+	h := b.allocHost(b.dev, 64)
+	x := b.alloc(b.dev, 64)
+	later, e := b.newStream(b.dev), b.newEvent(b.dev)
+	b.launchDone(b.stream, e, "step", uint64(x), 1, 3)
+	b.launchDone(b.stream, e, "wait", uint64(h.Ptr()), 1, uint64(h.Ptr())+4)
+	b.launchDone(b.stream, e, "step", uint64(x), 10, 5)
+	b.launch(b.stream, b.mod, "wait", 1, uint64(h.Ptr())+8, 1, uint64(h.Ptr())+12)
+	done, err := e.Query()
+	require.NoError(b, err)
+	require.False(b, done)
+	require.NoError(b, later.Wait(e))
+	b.launchDone(later, e, "step", uint64(x), 10, 7)
+	h.Store32(0, 1)
+	require.NoError(b, e.Synchronize(b.context()), "it is not behind the kernel that follows")
+	require.Equal(b, uint32(357), b.read(b.dev, x, 1)[0])
+	done, err = b.stream.Query()
+	require.NoError(b, err)
+	require.False(b, done)
+	h.Store32(8, 1)
+	b.sync(b.stream)
+	us, err := e.Elapsed(e)
+	require.NoError(b, err)
+	require.Zero(b, us)
+}
+
+// testDoneClose closes the stream of a launch before its Done is looked at.
+func testDoneClose(b *bench) {
+	h := b.allocHost(b.dev, 64)
+	x := b.alloc(b.dev, 64)
+	s, e := b.newStream(b.dev), b.newEvent(b.dev)
+	b.launch(s, b.mod, "wait", 1, uint64(h.Ptr()), 1, uint64(h.Ptr())+4)
+	b.launchDone(s, e, "step", uint64(x), 1, 3)
+	require.NoError(b, s.Close())
+	require.Error(b, s.Launch(&device.Launch{Function: b.function(b.mod, "stop"), Grid: 1, Threads: 1, Done: e}))
+	require.NoError(b, b.stream.Wait(e))
+	b.launch(b.stream, b.mod, "step", 1, uint64(x), 10, 5)
+	done, err := e.Query()
+	require.NoError(b, err)
+	require.False(b, done)
+	h.Store32(0, 1)
+	b.sync(b.stream)
+	require.Equal(b, uint32(35), b.read(b.dev, x, 1)[0])
+}
+
+// testDoneCapture makes streams part of a capture before the Done of what they
+// launched is looked at: graphs wait for it, on streams that nothing else orders.
+func testDoneCapture(b *bench) {
+	h := b.allocHost(b.dev, 64)
+	x := b.alloc(b.dev, 64)
+	s, side, on := b.capturer(b.dev), b.capturer(b.dev), b.newStream(b.dev)
+	e, f, join := b.newEvent(b.dev), b.newEvent(b.dev), b.newEvent(b.dev)
+	b.launch(s, b.mod, "wait", 1, uint64(h.Ptr()), 1, uint64(h.Ptr())+4)
+	b.launchDone(s, e, "step", uint64(x), 1, 3)
+	require.NoError(b, side.Wait(e))
+	b.launchDone(side, f, "step", uint64(x), 10, 5)
+	g := b.capture(s, func() {
+		require.NoError(b, s.Record(join))
+		require.NoError(b, side.Wait(join))
+		require.NoError(b, side.WaitExternal(f))
+		b.launch(side, b.mod, "step", 1, uint64(x), 10, 7)
+		require.NoError(b, side.RecordExternal(f))
+		require.NoError(b, side.Record(join))
+		require.NoError(b, s.Wait(join))
+	})
+	require.NoError(b, g.Launch(on))
+	// From now on a launch is followed by a graph that nobody announces.
+	require.NoError(b, side.Wait(f))
+	b.launchDone(side, f, "step", uint64(x), 10, 9)
+	require.NoError(b, g.Launch(on))
+	done, err := f.Query()
+	require.NoError(b, err)
+	require.False(b, done)
+	h.Store32(0, 1)
+	require.NoError(b, f.Synchronize(b.context()))
+	require.Equal(b, uint32(35797), b.read(b.dev, x, 1)[0])
+	b.sync(on)
+}
+
 // testDeviceEvents orders work of two devices.
 func testDeviceEvents(b *bench) {
 	other := b.second()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -71,7 +72,16 @@ func (s *stream) Launch(l *device.Launch) error {
 	if err := s.open("launch"); err != nil {
 		return err
 	}
+	var done *event
+	if l.Done != nil {
+		if done, err = m.ownEvent("launch", l.Done); err != nil {
+			return err
+		}
+	}
 	if s.capture != nil {
+		if done != nil {
+			return errors.New("sim: launch during a capture: its Done is not nil; use Record")
+		}
 		kept := *l
 		kept.Args = slices.Clone(l.Args)
 		s.keep(step{launch: &kept})
@@ -79,6 +89,9 @@ func (s *stream) Launch(l *device.Launch) error {
 	}
 	k.stream = s
 	s.add(item{launch: k})
+	if done != nil {
+		s.addRecord(done)
+	}
 	return nil
 }
 

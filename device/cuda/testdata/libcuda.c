@@ -222,7 +222,8 @@ CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr p) {
 }
 
 // Streams and events are their context.
-typedef struct { void *ctx; int magic, capturing; } object;
+typedef struct node node;
+typedef struct { void *ctx; int magic, capturing; unsigned long long capture; node *tail; } object;
 enum { STREAM = 0x5354, EVENT = 0x4556, LINK = 0x4c4b, MODULE = 0x4d4f, FUNCTION = 0x4655, GRAPH = 0x4752, EXEC = 0x4558 };
 static int objects;
 int fake_objects(void) { return objects; }
@@ -242,6 +243,26 @@ static CUresult unmake(object *o, int magic) {
 #define NEEDS(o, m) do { if (!(o) || (o)->magic != (m)) return INVALID_HANDLE; } while (0)
 #define NEEDS_HERE(o, m) do { NEEDS(o, m); if ((o)->ctx != current) return INVALID_CONTEXT; } while (0)
 
+// The nodes of all graphs. A stream that is being captured has one as its tail.
+struct node { int records; node *follows[8]; size_t n; };
+static node nodes[256];
+static int used;
+static node *add_node(int records, node **follows, size_t n) {
+  node *k = &nodes[used++];
+  k->records = records;
+  k->n = n;
+  for (size_t i = 0; i < n; i++) k->follows[i] = follows[i];
+  return k;
+}
+static CUresult capture_node(object *s, int records) { s->tail = add_node(records, &s->tail, s->tail != 0); return OK; }
+int fake_records(void) { int n = 0; for (int i = 0; i < used; i++) n += nodes[i].records; return n; }
+// How many nodes the last record follows, times 1000, and the number of the first.
+int fake_last_record_follows(void) {
+  int i = used;
+  while (i && !nodes[i - 1].records) i--;
+  return i && nodes[i - 1].n ? (int)(1000 * nodes[i - 1].n + (nodes[i - 1].follows[0] - nodes)) : -1;
+}
+
 CUresult cuStreamCreate(object **s, unsigned flags) {
   CALL_IN_CONTEXT();
   if (flags != 1) return INVALID_VALUE;
@@ -252,11 +273,11 @@ CUresult cuStreamDestroy_v2(object *s) { CALL(); return unmake(s, STREAM); }
 CUresult cuStreamQuery(object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); return busy ? NOT_READY : OK; }
 CUresult cuStreamSynchronize(object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); return OK; }
 CUresult cuStreamGetCtx(object *s, void **ctx) { CALL_IN_CONTEXT(); NEEDS(s, STREAM); *ctx = s->ctx; return OK; }
-CUresult cuStreamWaitEvent(object *s, object *e, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS(e, EVENT); return flags == 1 && s->capturing ? OK : flags; }
-CUresult cuEventCreate(object **e, unsigned flags) { CALL_IN_CONTEXT(); *e = make(EVENT); return flags; }
+CUresult cuStreamWaitEvent(object *s, object *e, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS(e, EVENT); return flags == 1 && s->capturing ? capture_node(s, 0) : flags; }
+CUresult cuEventCreate(object **e, unsigned flags) { CALL_IN_CONTEXT(); *e = make(EVENT); return flags & ~2; }
 CUresult cuEventDestroy_v2(object *e) { CALL(); return unmake(e, EVENT); }
 CUresult cuEventRecord(object *e, object *s) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS_HERE(e, EVENT); return OK; }
-CUresult cuEventRecordWithFlags(object *e, object *s, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS_HERE(e, EVENT); return flags == 1 && s->capturing ? OK : INVALID_VALUE; }
+CUresult cuEventRecordWithFlags(object *e, object *s, unsigned flags) { CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM); NEEDS_HERE(e, EVENT); return flags == 1 && s->capturing ? capture_node(s, 1) : INVALID_VALUE; }
 CUresult cuEventQuery(object *e) { CALL_IN_CONTEXT(); NEEDS_HERE(e, EVENT); return busy ? NOT_READY : OK; }
 CUresult cuEventElapsedTime(float *ms, object *a, object *b) { CALL_IN_CONTEXT(); NEEDS(a, EVENT); NEEDS(b, EVENT); *ms = 1.5f; return OK; }
 
@@ -269,16 +290,41 @@ CUresult cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, object *st) {
 CUresult cuStreamBeginCapture_v2(object *s, int mode) {
   CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM);
   if (mode != 2 || s->capturing) return INVALID_VALUE;
+  static unsigned long long captures = 77;
   s->capturing = 1;
+  s->capture = captures++;
+  s->tail = 0;
   return OK;
 }
 // A call that is not allowed during a capture breaks it.
 int fake_break_capture(object *s) { s->capturing = 2; return 0; }
-CUresult cuStreamGetCaptureInfo_v2(object *s, int *status, unsigned long long *id, void *graph, void *nodes, void *n) {
+CUresult cuStreamGetCaptureInfo_v2(object *s, int *status, unsigned long long *id, void **graph, node ***follows, size_t *n) {
   CALL_IN_CONTEXT(); NEEDS_HERE(s, STREAM);
-  if (graph || nodes || n) return INVALID_VALUE;
   *status = s->capturing;
-  if (s->capturing == 1) *id = 77;
+  if (s->capturing != 1) return OK;
+  *id = s->capture;
+  if (graph) *graph = s;
+  if (follows) *follows = &s->tail;
+  if (n) *n = s->tail != 0;
+  return OK;
+}
+CUresult cuGraphAddEventRecordNode(node **k, object *g, node **follows, size_t n, object *e) {
+  CALL_IN_CONTEXT(); NEEDS_HERE(e, EVENT);
+  *k = add_node(1, follows, n);
+  return OK;
+}
+static size_t edge(node *from, node *to) { size_t i = 0; while (i < to->n && to->follows[i] != from) i++; return i; }
+CUresult cuGraphAddDependencies(object *g, node **from, node **to, size_t n) {
+  CALL_IN_CONTEXT();
+  if (n != 1 || edge(*from, *to) < to[0]->n) return INVALID_VALUE;
+  to[0]->follows[to[0]->n++] = *from;
+  return OK;
+}
+CUresult cuGraphRemoveDependencies(object *g, node **from, node **to, size_t n) {
+  CALL_IN_CONTEXT();
+  size_t i = edge(*from, *to);
+  if (n != 1 || i == to[0]->n) return INVALID_VALUE;
+  to[0]->follows[i] = to[0]->follows[--to[0]->n];
   return OK;
 }
 CUresult cuStreamEndCapture(object *s, object **g) {
@@ -378,6 +424,7 @@ static struct { unsigned grid[3], block[3], attributes, id, domain; uint64_t siz
 void *fake_launched(void) { return &launched; }
 CUresult cuLaunchKernelEx(const config *c, object *f, void **params, void **extra) {
   CALL_IN_CONTEXT(); NEEDS(f, FUNCTION); NEEDS_HERE(c->stream, STREAM);
+  if (c->stream->capturing) capture_node(c->stream, 0);
   if (params || c->shared) return INVALID_VALUE;
   memcpy(launched.grid, c->grid, sizeof c->grid);
   memcpy(launched.block, c->block, sizeof c->block);
