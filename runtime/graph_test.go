@@ -235,10 +235,10 @@ func TestGraphMixing(t *testing.T) {
 	}{
 		{"on", false,
 			[]string{"s: begin capture", "gpu 0: new event", "s: wait external", "s: launch", "s: record external", "s: record", "s: launch", "s: record external", "s: record", "s: end capture"},
-			[]string{"s: launch graph", "s: wait", "s: launch", "s: record"}},
+			[]string{"s: launch graph", "s: wait", "s: launch", "s: done"}},
 		{"off", true,
 			[]string{"s: begin capture", "gpu 0: new event", "s: launch", "s: record", "s: launch", "s: record", "s: end capture"},
-			[]string{"s: launch graph", "s: launch", "s: record"}},
+			[]string{"s: launch graph", "s: launch", "s: done"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			driver, cfg := fakes(t, 2)

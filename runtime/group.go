@@ -288,7 +288,7 @@ func (c *Comm) launchNext(p *part) (err error) {
 	l := &p.plan.launches[p.next]
 	if l.function == nil {
 		p.next++
-		return copyCalls(p)
+		return c.copyCalls(p)
 	}
 	if p.works == nil {
 		l.fill(p.calls, p.first)
@@ -312,11 +312,11 @@ func (c *Comm) launchNext(p *part) (err error) {
 
 // copyCalls does the calls of an only rank, which has the outcome already, but
 // not where it is to be.
-func copyCalls(p *part) error {
+func (c *Comm) copyCalls(p *part) error {
 	for i := range p.calls {
 		k := &p.calls[i]
 		if bytes := k.shape.bytes(); k.send != k.recv && bytes > 0 {
-			if err := p.stream.CopyAsync(k.recv, k.send, int64(bytes)); err != nil {
+			if err := c.queue.Copy(p.stream, k.recv, k.send, int64(bytes)); err != nil {
 				return err
 			}
 		}

@@ -56,10 +56,10 @@ func TestGroupLaunches(t *testing.T) {
 	var want []string
 	ranks := []string{"rank 0", "rank 1"}
 	for _, rank := range ranks {
-		want = append(want, rank+" other: record", rank+" s: wait", rank+" s: launch AllReduce_MinMax_u32_RING_LL")
+		want = append(want, rank+" other: record", rank+" s: wait", rank+" s: launch AllReduce_MinMax_u32_RING_LL", rank+" s: done")
 	}
 	for _, rank := range ranks {
-		want = append(want, rank+" s: launch AllReduce_Sum_f32_RING_LL", rank+" s: record", rank+" other: wait")
+		want = append(want, rank+" s: launch AllReduce_Sum_f32_RING_LL", rank+" s: done", rank+" other: wait")
 	}
 	var got []string
 	for _, line := range driver.TakeLog() {
@@ -197,8 +197,9 @@ func TestLaunchFailsHalfway(t *testing.T) {
 		got = append(got, line)
 	}
 	require.Equal(t, []string{
-		"rank 0 s: launch AllReduce_MinMax_u32_RING_LL", "rank 1 s: launch AllReduce_MinMax_u32_RING_LL",
-		"rank 0 s: launch AllReduce_Sum_f32_RING_LL", "rank 0 s: record", "rank 1 s: record",
+		"rank 0 s: launch AllReduce_MinMax_u32_RING_LL", "rank 0 s: done",
+		"rank 1 s: launch AllReduce_MinMax_u32_RING_LL", "rank 1 s: done",
+		"rank 0 s: launch AllReduce_Sum_f32_RING_LL", "rank 0 s: record",
 	}, got)
 	require.ErrorIs(t, comms[0].AsyncError(), cause)
 	require.NoError(t, comms[1].AsyncError())

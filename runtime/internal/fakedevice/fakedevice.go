@@ -211,7 +211,8 @@ func (d *Device) LoadModule(name string, _ []byte) (device.Module, error) {
 // NewStream returns a stream on which everything is done at once.
 func (d *Device) NewStream() (device.Stream, error) { return d.NamedStream("stream"), nil }
 
-// NamedStream returns a stream that the log calls name.
+// NamedStream returns a stream that the log calls name. Launches with a Done have
+// a line more, "name: done", since it need not cost what a record does.
 func (d *Device) NamedStream(name string) device.Capturer { return &stream{device: d, name: name} }
 
 // NewEvent returns an event that is always complete.
@@ -295,7 +296,11 @@ func (s *stream) Launch(l *device.Launch) error {
 	if seen != nil {
 		seen(l)
 	}
-	return s.device.driver.request("%s: launch %s grid %d threads %d", s.name, l.Function.Name(), l.Grid, l.Threads)
+	if err := s.device.driver.request("%s: launch %s grid %d threads %d", s.name, l.Function.Name(), l.Grid, l.Threads); err != nil || l.Done == nil {
+		return err
+	}
+	s.recordIn(l.Done.(*event))
+	return s.device.driver.request("%s: done", s.name)
 }
 
 func (s *stream) Record(e device.Event) error {

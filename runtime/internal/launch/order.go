@@ -15,9 +15,10 @@ import (
 // Launches that a capture records follow one another inside the graph by events
 // of that capture. Between graphs, and between graphs and launches outside of
 // any, one event does it: a graph waits for done before the first launch and
-// records it after each, so that whoever launches something, graph or not, waits
-// for what was launched before. An event of a capture cannot be waited for
-// outside of it, nor the other way around, hence the external forms.
+// records it after the last, so that whoever launches something, graph or not,
+// waits for what was launched before. Nobody says which launch of a capture is the
+// last; the device moves the record behind each. An event of a capture cannot be
+// waited for outside of it, nor the other way around, hence the external forms.
 type order struct {
 	dev device.Device
 	// mixing says that graphs take part.
@@ -25,8 +26,9 @@ type order struct {
 
 	last device.Stream // of the last launch outside of captures; nil before the first
 	// done is recorded after every launch rather than when the stream changes: by
-	// then last may have been closed, or carry work that has nothing to do with
-	// the communicator.
+	// then last may have been closed, be part of a capture, or carry work that has
+	// nothing to do with the communicator. A device need not make a record for each
+	// of a row of launches (device.Launch.Done).
 	done device.Event
 	// join is recorded on further streams of a group.
 	join device.Event
@@ -34,7 +36,17 @@ type order struct {
 	captured bool       // graphs may have recorded done since last
 	captures []*capture // under way, and some that are over
 	current  *capture   // between enter and leave; nil: outside of any
+	run      runState   // since enter
 }
+
+// runState says what a run of launches has queued so far.
+type runState int
+
+const (
+	runEmpty    runState = iota
+	runQueued            // work, and done is not recorded behind it
+	runRecorded          // work with done behind it
+)
 
 // capture is what order keeps for a capture.
 type capture struct {
@@ -60,8 +72,12 @@ func (o *order) close() error {
 	return errors.Join(errs...)
 }
 
-func newEvent(dev device.Device) (device.Event, error) {
-	e, err := dev.NewEvent()
+func newEvent(dev device.Device) (e device.Event, err error) {
+	if d, ok := dev.(device.UntimedEvents); ok {
+		e, err = d.NewUntimedEvent()
+	} else {
+		e, err = dev.NewEvent()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("new event: %w", err)
 	}
@@ -86,7 +102,7 @@ func CaptureOf(s device.Stream) (uint64, error) {
 // enter makes what follows on s come after the last launch and after what is on
 // the other streams. All streams are part of the capture with the given ID.
 func (o *order) enter(id uint64, s device.Stream, others []device.Stream) error {
-	o.current = nil
+	o.current, o.run = nil, runEmpty
 	var err error
 	if id != 0 {
 		err = o.enterCapture(id, s.(device.Capturer))
@@ -118,7 +134,7 @@ func (o *order) enterCapture(id uint64, s device.Capturer) error {
 			return nil
 		}
 	}
-	c, err := o.newCapture()
+	c, err := o.newCapture(s)
 	if err != nil {
 		return err
 	}
@@ -130,10 +146,13 @@ func (o *order) enterCapture(id uint64, s device.Capturer) error {
 	return s.WaitExternal(o.done)
 }
 
-// newCapture returns what a capture is to be kept in: that of one which is over,
-// if there is.
-func (o *order) newCapture() (*capture, error) {
+// newCapture returns what a capture that s is part of is to be kept in: that of
+// one which is over, if there is.
+func (o *order) newCapture(s device.Capturer) (*capture, error) {
 	for _, c := range o.captures {
+		if f, ok := c.last.(device.Foreign); ok && f.Foreign() && c.last != s {
+			continue // it may be gone, so it cannot be asked
+		}
 		// A stream that cannot be asked is closed, or its capture is broken.
 		if id, err := c.last.CaptureID(); err != nil || id != c.id {
 			return c, nil
@@ -149,10 +168,15 @@ func (o *order) newCapture() (*capture, error) {
 }
 
 // leave makes s the last stream, and later work on the other streams come after
-// what is on s.
+// what is on s. Outside of captures a run on one stream that queued nothing leaves
+// everything as it was.
 func (o *order) leave(s device.Stream, others []device.Stream) error {
 	done := o.done
-	if c := o.current; c != nil {
+	c := o.current
+	if c == nil && o.run == runEmpty && len(others) == 0 {
+		return nil
+	}
+	if c != nil {
 		c.last = s.(device.Capturer)
 		done = c.done
 		if o.mixing {
@@ -163,8 +187,10 @@ func (o *order) leave(s device.Stream, others []device.Stream) error {
 	} else {
 		o.last = s
 	}
-	if err := s.Record(done); err != nil {
-		return fmt.Errorf("record event: %w", err)
+	if c != nil || o.run != runRecorded {
+		if err := s.Record(done); err != nil {
+			return fmt.Errorf("record event: %w", err)
+		}
 	}
 	for _, other := range others {
 		if err := other.Wait(done); err != nil {

@@ -67,7 +67,9 @@ func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int
 	copy(q.args.Works[:], works[:inline])
 	rest = works[inline:]
 	var block *overflowBlock
+	q.launch.Done = nil
 	if q.current == nil {
+		q.launch.Done = q.done
 		if block, err = q.overflow.take(s, rest); err != nil {
 			return nil, err
 		}
@@ -79,10 +81,18 @@ func (q *Queue) Launch(s device.Stream, f device.Function, channels, threads int
 		q.args.Overflow = abi.Ptr(block.at)
 		rest = rest[block.works:]
 	}
+	q.run = runQueued
 	if err := s.Launch(&q.launch); err != nil {
 		return nil, fmt.Errorf("launch %s: %w", f.Name(), err)
 	}
+	q.run = runRecorded
 	return rest, block.record(s)
+}
+
+// Copy queues a copy of size bytes on s, between [Queue.Enter] and [Queue.Leave].
+func (q *Queue) Copy(s device.Stream, dst, src device.Ptr, size int64) error {
+	q.run = runQueued
+	return s.CopyAsync(dst, src, size)
 }
 
 // Idle reports whether everything launched is done, by graphs too with mixing,

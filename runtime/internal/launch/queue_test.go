@@ -55,19 +55,29 @@ func TestOrder(t *testing.T) {
 
 	run(t, q, f, a)
 	run(t, q, f, a)
-	require.Equal(t, []string{"a" + launch, "a: record", "a" + launch, "a: record"}, driver.TakeLog())
+	require.Equal(t, []string{"a" + launch, "a: done", "a" + launch, "a: done"}, driver.TakeLog())
 
 	run(t, q, f, b)
 	run(t, q, f, a)
-	require.Equal(t, []string{"b: wait", "b" + launch, "b: record", "a: wait", "a" + launch, "a: record"}, driver.TakeLog())
+	require.Equal(t, []string{"b: wait", "b" + launch, "b: done", "a: wait", "a" + launch, "a: done"}, driver.TakeLog())
 
 	// A group on three streams: all join before, all follow after.
 	run(t, q, f, a, b, c)
 	require.Equal(t, []string{
 		"b: record", "a: wait", "c: record", "a: wait",
-		"a" + launch, "a: record",
+		"a" + launch, "a: done",
 		"b: wait", "c: wait",
 	}, driver.TakeLog())
+
+	// What queues nothing leaves no trace, and copies have no Done.
+	require.NoError(t, q.Enter(0, a, nil))
+	require.NoError(t, q.Leave(a, nil))
+	require.Empty(t, driver.TakeLog())
+	require.NoError(t, q.Enter(0, b, nil))
+	require.NoError(t, q.Copy(b, q.overflow.blocks[0].at, q.overflow.blocks[1].at, 8))
+	require.NoError(t, q.Leave(b, nil))
+	run(t, q, f, a)
+	require.Equal(t, []string{"b: wait", "b: copy 8", "b: record", "a: wait", "a" + launch, "a: done"}, driver.TakeLog())
 }
 
 // runIn is run inside whatever capture s is part of.
@@ -101,7 +111,7 @@ func TestCaptureOrder(t *testing.T) {
 
 	// Outside, the event tells of launches of the graph, on the same stream too.
 	runIn(t, q, f, eager)
-	expect("eager: wait", "eager"+launch, "eager: record")
+	expect("eager: wait", "eager"+launch, "eager: done")
 
 	// Another stream of the capture waits inside it.
 	require.NoError(t, a.Record(join))
@@ -131,6 +141,31 @@ func TestCaptureOrder(t *testing.T) {
 	require.Len(t, q.captures, 2)
 }
 
+// others is a stream that others made.
+type others struct{ device.Capturer }
+
+func (others) Foreign() bool { return true }
+
+// TestForeignCapture captures on streams that others made: one is asked whether
+// its capture is over only when it was just given.
+func TestForeignCapture(t *testing.T) {
+	driver, dev, q, f := newFake(t)
+	a, b := others{dev.NamedStream("a")}, others{dev.NamedStream("b")}
+	for _, test := range []struct {
+		on   others
+		kept int
+	}{{a, 1}, {a, 1}, {b, 2}, {a, 2}} {
+		require.NoError(t, test.on.BeginCapture())
+		driver.OnLaunch(func(l *device.Launch) { require.Nil(t, l.Done, "a capture has its own event") })
+		runIn(t, q, f, test.on)
+		_, err := test.on.EndCapture()
+		require.NoError(t, err)
+		require.Len(t, q.captures, test.kept)
+	}
+	driver.OnLaunch(func(l *device.Launch) { require.Same(t, q.done, l.Done) })
+	runIn(t, q, f, a)
+}
+
 // TestCaptureOverflow captures more works than a kernel's parameter holds: they
 // are in parameters all the same.
 func TestCaptureOverflow(t *testing.T) {
@@ -157,7 +192,7 @@ func TestOverflowIsInOrder(t *testing.T) {
 	driver, dev, q, f := newFake(t)
 	s := dev.NamedStream("s")
 	launchAll(t, q, f, s, numbered(abi.InlineWorks+2))
-	require.Equal(t, []string{"s: copy 160", "s: launch kernel grid 2 threads 64", "s: record"}, driver.TakeLog())
+	require.Equal(t, []string{"s: copy 160", "s: launch kernel grid 2 threads 64", "s: done", "s: record"}, driver.TakeLog())
 }
 
 // launched decodes what launches were given, as the kernel would see it.
