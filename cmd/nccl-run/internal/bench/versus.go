@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/libnccl"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/device"
 )
 
 // rounds is how often each library runs the timed iterations of a cell. It is
@@ -16,9 +17,13 @@ const rounds = 21
 
 // rival is NVIDIA's NCCL with communicators over the same GPUs.
 type rival struct {
-	lib     *libnccl.Library
-	comms   []*libnccl.Comm
-	streams []uintptr // CUstreams of the ranks
+	lib   *libnccl.Library
+	comms []*libnccl.Comm
+	// streams are NCCL's own, one for each rank, and handles their CUstreams: what
+	// a stream costs once others may use it behind our back is not to be charged
+	// to ncclgo.
+	streams []device.Stream
+	handles []uintptr
 }
 
 // openRival makes NCCL's communicators.
@@ -27,11 +32,15 @@ func (p *pass) openRival(lib *libnccl.Library) error {
 	gpus := make([]int, len(p.ranks))
 	for i := range p.ranks {
 		gpus[i] = p.c.gpu(i)
-		s, ok := p.ranks[i].stream.(interface{ Handle() uintptr })
+		stream, err := p.ranks[i].stream.Device().NewStream()
+		if err != nil {
+			return err
+		}
+		s, ok := stream.(interface{ Handle() uintptr })
 		if !ok {
 			return fmt.Errorf("--vs: the streams of device %s are none of CUDA's", p.driver.Name())
 		}
-		r.streams = append(r.streams, s.Handle())
+		r.streams, r.handles = append(r.streams, stream), append(r.handles, s.Handle())
 	}
 	var err error
 	if r.comms, err = lib.InitAll(gpus); err != nil {
@@ -50,6 +59,9 @@ func (r *rival) close() error {
 	for _, c := range r.comms {
 		errs = append(errs, c.Close())
 	}
+	for _, s := range r.streams {
+		errs = append(errs, s.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -63,7 +75,22 @@ func (r *rival) abandon() {
 	}
 }
 
-// issueRival is issue with NCCL: the same operations on the same streams.
+// turns exchanges the ranks' streams and NCCL's, so that what waits, captures and
+// replays does so for the other library.
+func (p *pass) turns() {
+	for i := range p.ranks {
+		p.ranks[i].stream, p.rival.streams[i] = p.rival.streams[i], p.ranks[i].stream
+	}
+}
+
+// asRival does f on NCCL's streams.
+func (p *pass) asRival(f func() error) error {
+	p.turns()
+	defer p.turns()
+	return f()
+}
+
+// issueRival is issue with NCCL: the same operations.
 func (p *pass) issueRival(ctx context.Context, k cell, ops int) error {
 	return cut(ctx, ops, func(ops int) error { return p.groupRival(k, ops) })
 }
@@ -73,7 +100,7 @@ func (p *pass) groupRival(k cell, ops int) error {
 		for i, c := range p.rival.comms {
 			r := &p.ranks[i]
 			for range ops {
-				if err := c.AllReduce(r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, p.rival.streams[i]); err != nil {
+				if err := c.AllReduce(r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, p.rival.handles[i]); err != nil {
 					return err
 				}
 			}
@@ -82,23 +109,34 @@ func (p *pass) groupRival(k cell, ops int) error {
 	})
 }
 
-// compare runs a cell with both libraries in turn, over the same buffers and
-// streams, and checks NCCL's results. It returns ncclgo's seconds of one
+// compare runs a cell with both libraries in turn, over the same buffers, and
+// checks NCCL's results. It returns ncclgo's seconds of one
 // operation, the median over the rounds. What comes first changes from round to
 // round, so that what one leaves in caches and clocks favours neither; the first
 // round is not counted.
 func (p *pass) compare(ctx context.Context, k cell, ours *batch) (seconds float64, _ *report.Contest, err error) {
-	theirs, err := p.batch(ctx, func(ctx context.Context, ops int) error { return p.issueRival(ctx, k, ops) })
+	var theirs *batch
+	err = p.asRival(func() (err error) {
+		theirs, err = p.batch(ctx, func(ctx context.Context, ops int) error { return p.issueRival(ctx, k, ops) })
+		return err
+	})
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, theirs.close()) }()
-	both := [2]*batch{ours, theirs}
+	// Every run ends with a wait, so the libraries never overlap.
+	both := [2]func() (float64, error){
+		func() (float64, error) { return ours.run(ctx) },
+		func() (t float64, err error) {
+			err = p.asRival(func() error { t, err = theirs.run(ctx); return err })
+			return t, err
+		},
+	}
 	var times [2][]float64 // seconds
 	for round := range 1 + rounds {
 		for turn := range both {
 			who := (round + turn) % len(both)
-			t, err := both[who].run(ctx)
+			t, err := both[who]()
 			if err != nil {
 				return 0, nil, err
 			}
@@ -110,7 +148,11 @@ func (p *pass) compare(ctx context.Context, k cell, ours *batch) (seconds float6
 	c := &report.Contest{Ours: spread(times[0]), Theirs: spread(times[1]), Checked: p.c.Check > 0}
 	if c.Checked {
 		var first string
-		if c.Wrong, first, err = p.checked(ctx, k, theirs); err != nil {
+		err = p.asRival(func() (err error) {
+			c.Wrong, first, err = p.checked(ctx, k, theirs)
+			return err
+		})
+		if err != nil {
 			return 0, nil, err
 		}
 		if c.Wrong > 0 {
