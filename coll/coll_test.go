@@ -107,6 +107,7 @@ func TestNearest(t *testing.T) {
 		{"nvc", "clang nvcc", "nvcc"},
 		{"clan", "clang nvcc", "clang"},
 		{"sm_80", "sm_70 sm_90", ""},
+		{"LL129", "LL LL128 Simple", "LL128"},
 		{"sm70", "sm_70 sm_90", "sm_70"},
 		{"wmma", "fma mad", ""},
 		{"fmaa", "fma mad", "fma"},

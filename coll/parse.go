@@ -75,8 +75,8 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
-// otherDigit is what a digit in place of another costs: who writes another number
-// means another thing, sm_80 is not sm_70.
+// otherDigit is what a digit in place of another costs in a short name: who
+// writes another number there means another thing, sm_80 is not sm_70.
 const otherDigit = 2
 
 // distance counts the slips that make b of a: a character too many, too few or
@@ -84,6 +84,7 @@ const otherDigit = 2
 func distance(a, b string) int {
 	// rows[i][j] is the distance of the first i characters of a and j of b.
 	rows := make([][]int, len(a)+1)
+	short := max(len(a), len(b)) <= shortName
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
 		rows[i][0] = i
@@ -97,7 +98,7 @@ func distance(a, b string) int {
 			switch {
 			case a[i-1] == b[j-1]:
 				cost = 0
-			case isDigit(a[i-1]) && isDigit(b[j-1]):
+			case short && isDigit(a[i-1]) && isDigit(b[j-1]):
 				cost = otherDigit
 			}
 			d := min(rows[i-1][j-1]+cost, rows[i-1][j]+1, rows[i][j-1]+1)
