@@ -3,6 +3,8 @@ package nccl
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -173,8 +175,17 @@ func TestStuck(t *testing.T) {
 			err = comms[1].AllReduce(j.send[1], j.recv[1], 1, j.typ, j.op, j.streams[1])
 			require.ErrorIs(t, err, ErrUnhandledCUDA)
 			requireStuck(t, err)
+			require.ErrorContains(t, err, "AllReduce: rank 1: the device failed, for good: ")
+			err = comms[1].Finalize(context.Background())
+			requireStuck(t, err)
+			require.ErrorContains(t, err, "Finalize: rank 1: the device failed, for good: ")
 			require.NoError(t, comms[0].Abort())
-			require.Error(t, comms[0].Close())
+			for rank, c := range comms {
+				err = c.Close()
+				requireStuck(t, err)
+				require.Equal(t, 1, strings.Count(err.Error(), "on the PTX machine, close the driver and make a new machine"), "%v", err)
+				require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("Close: rank %d: the device failed, for good: ", rank)), "%v", err)
+			}
 		})
 	}
 }

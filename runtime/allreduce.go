@@ -29,7 +29,7 @@ func (g *Calls) AllReduce(c *Comm, send, recv device.Ptr, count uint64, t coll.D
 }
 
 func (c *Comm) allReduce(send, recv device.Ptr, count uint64, t coll.DataType, op coll.UserOp, s device.Stream) (call, error) {
-	k := call{comm: c, send: send, recv: recv, stream: s}
+	k := call{comm: c, op: op, send: send, recv: recv, stream: s}
 	if err := c.usable("AllReduce"); err != nil {
 		return k, err
 	}

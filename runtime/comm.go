@@ -13,7 +13,9 @@ import (
 
 var errNilContext = errors.New("context is nil; pass context.Background() to wait without a limit")
 
-// Comm is one rank's communicator. Its methods may be called by any goroutine.
+// Comm is one rank's communicator. Its methods may be called by any goroutine. Of
+// a nil or zero Comm they return ErrInvalidArgument, or zero values where they
+// return no error.
 type Comm struct {
 	rank   int
 	device device.Device
@@ -22,7 +24,7 @@ type Comm struct {
 	serial uint64
 
 	// failure is the first failure of the rank's device or of a launch.
-	failure atomic.Pointer[Error]
+	failure atomic.Pointer[failure]
 	closed  atomic.Bool
 
 	// mu is held while operations are enqueued, and never while waiting for the
@@ -35,16 +37,35 @@ type Comm struct {
 	plans    map[shape]*plan // guarded by mu; of single calls
 	one      [1]call         // guarded by mu; the group of a single call
 	ops      uint64          // guarded by mu; operations enqueued
+	// outside are those of ops that were enqueued outside of captures.
+	outside uint64 // guarded by mu
+	// closedAfter is one more than outside was when c was closed; 0 before.
+	closedAfter atomic.Uint64
 }
 
 // Rank returns the rank of c in its communicator, from 0.
-func (c *Comm) Rank() int { return c.rank }
+func (c *Comm) Rank() int {
+	if !c.made() {
+		return 0
+	}
+	return c.rank
+}
 
 // NumRanks returns how many ranks the communicator has.
-func (c *Comm) NumRanks() int { return len(c.shared.comms) }
+func (c *Comm) NumRanks() int {
+	if !c.made() {
+		return 0
+	}
+	return len(c.shared.comms)
+}
 
 // Device returns the device of the rank.
-func (c *Comm) Device() device.Device { return c.device }
+func (c *Comm) Device() device.Device {
+	if !c.made() {
+		return nil
+	}
+	return c.device
+}
 
 // made reports whether c comes from InitAll.
 func (c *Comm) made() bool { return c != nil && c.shared != nil }
@@ -68,20 +89,9 @@ func (c *Comm) broken(name string) error {
 		return c.abortedError(name)
 	}
 	if f := c.failure.Load(); f != nil {
-		return result.New(f.Code, name, "an earlier failure; abort, close and make new communicators: %w", f).At(c.rank)
+		return f.in(name, c.rank)
 	}
 	return nil
-}
-
-// fail keeps err as the failure of c unless it has one, and returns the one it
-// keeps.
-func (c *Comm) fail(name string, err error) *Error {
-	f := result.New(result.UnhandledCUDAError, name, "%w", err).At(c.rank)
-	if !c.failure.CompareAndSwap(nil, f) {
-		return c.failure.Load()
-	}
-	c.shared.log.Error("device failed", "subsys", "COLL", "rank", c.rank, "err", err)
-	return f
 }
 
 // AsyncError returns what went wrong on the device since the communicator was
@@ -95,13 +105,16 @@ func (c *Comm) AsyncError() error {
 		return c.usable(name)
 	}
 	if f := c.failure.Load(); f != nil {
-		return f
+		if f.device {
+			return f.in(name, c.rank)
+		}
+		return f.first
 	}
 	if c.closed.Load() {
 		return nil
 	}
 	if _, err := c.idle(); err != nil {
-		return c.fail(name, err)
+		return c.failDevice(name, err)
 	}
 	if c.shared.aborted.Load() {
 		return c.abortedError(name)
@@ -141,7 +154,7 @@ func (c *Comm) wait(ctx context.Context, name string) error {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return result.New(result.Timeout, name, "operations are still running; a rank may be missing: Abort releases them: %w", ctx.Err()).At(c.rank)
 	default:
-		return c.fail(name, err)
+		return c.failDevice(name, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"reflect"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
@@ -21,7 +22,8 @@ type Config struct {
 	// carries several ranks. All come from one driver.
 	Devices []device.Device
 	// System is the machine. The GPU of rank i is the one with the PCI address of
-	// Devices[i], or, where the device has none, the one with its ordinal.
+	// Devices[i], or, where the device has none, the one with its ordinal. It must
+	// have the device's compute capability, if the description says one.
 	System *topo.System
 
 	// MinChannels and MaxChannels bound the channels of an operation, which is
@@ -67,8 +69,9 @@ type Config struct {
 	// means that there is no environment. It is called only by InitAll.
 	Getenv func(name string) (value string, ok bool)
 
-	// FirstStep is the step at which every connection starts. Tests set it near
-	// the values at which a protocol's flags wrap around.
+	// FirstStep is the step at which every connection starts, at most 1<<62, so
+	// that steps never wrap around. Tests set it near the values at which a
+	// protocol's flags do.
 	FirstStep uint64
 }
 
@@ -84,6 +87,8 @@ const (
 	bufferUnit     = abi.NumSteps * 128
 	minBufferBytes = bufferUnit
 	maxBufferBytes = 1 << 30
+	// maxFirstStep leaves steps for longer than any GPU lasts: each is a transfer.
+	maxFirstStep = 1 << 62
 )
 
 // complete applies the environment, fills in what has a default and refuses what
@@ -103,6 +108,9 @@ func (cfg *Config) complete() error {
 		if dev == nil {
 			return bad("Devices", "the device of rank %d is nil; open it with device.Driver.Open", rank)
 		}
+	}
+	if err := oneDriver(cfg.Devices); err != nil {
+		return bad("Devices", "%w", err)
 	}
 	if cfg.System == nil {
 		return bad("System", "nil; load a topology file or a built-in description with topo.Load")
@@ -135,6 +143,9 @@ func (cfg *Config) complete() error {
 	if cfg.MinChannels > 0 && cfg.MaxChannels > 0 && cfg.MinChannels > cfg.MaxChannels {
 		return bad("MinChannels", "%d is more than MaxChannels, which is %d", cfg.MinChannels, cfg.MaxChannels)
 	}
+	if cfg.FirstStep > maxFirstStep {
+		return bad("FirstStep", "%d; 0 (the default) to %d is allowed", cfg.FirstStep, uint64(maxFirstStep))
+	}
 	for _, a := range cfg.Algos {
 		if int(a) >= coll.NumAlgos {
 			return bad("Algos", "algorithm %d is unknown; known are 0 (%v) to %d (%v)", a, coll.Algo(0), coll.NumAlgos-1, coll.Algo(coll.NumAlgos-1))
@@ -143,6 +154,25 @@ func (cfg *Config) complete() error {
 	for _, p := range cfg.Protos {
 		if int(p) >= coll.NumProtos {
 			return bad("Protos", "protocol %d is unknown; known are 0 (%v) to %d (%v)", p, coll.Proto(0), coll.NumProtos-1, coll.Proto(coll.NumProtos-1))
+		}
+	}
+	return nil
+}
+
+// oneDriver refuses devices that cannot be of one driver: of different kinds, or
+// two with the same ordinal. Two drivers of one kind whose ordinals differ are
+// refused when a rank's device is to access the next one's memory.
+func oneDriver(devices []device.Device) error {
+	ranks := map[int]int{} // the first on each ordinal
+	for rank, dev := range devices {
+		before, seen := ranks[dev.Ordinal()]
+		switch {
+		case reflect.TypeOf(dev) != reflect.TypeOf(devices[0]):
+			return fmt.Errorf("rank 0 is on a %T and rank %d on a %T; open the devices of all ranks with one driver", devices[0], rank, dev)
+		case !seen:
+			ranks[dev.Ordinal()] = rank
+		case dev != devices[before]:
+			return fmt.Errorf("ranks %d and %d are each on a GPU %d, of two drivers; open the devices of all ranks with one driver", before, rank, dev.Ordinal())
 		}
 	}
 	return nil

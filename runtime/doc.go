@@ -18,8 +18,9 @@
 // [Comm.AllReduce] enqueues one operation, [Group] several as one. [Comm.Abort]
 // releases kernels that wait for a rank that does not come, [Comm.AsyncError]
 // tells what went wrong on the device, [Comm.Close] ends. The path of a call is
-// allreduce.go (what may be asked), group.go (gather, lock, launch), plan.go
-// (from calls to launches) and internal/launch (from launches to the device).
+// allreduce.go (what may be asked), group.go (gather, lock, launch), match.go (do
+// ranks agree), plan.go (from calls to launches) and internal/launch (from launches
+// to the device).
 //
 // # Order
 //
@@ -57,7 +58,8 @@
 // Devices, streams and buffers belong to the caller and outlive the
 // communicators that use them; a buffer may be reused or freed when the stream
 // has passed the operation. A communicator is closed by its user, on every rank:
-// what it holds on the devices is freed when the last rank is closed.
+// what it holds on the devices is freed when the last rank is closed. An operation
+// that a closed rank will not take part in is refused.
 //
 // # Errors
 //
@@ -66,5 +68,7 @@
 // such as [ErrInvalidArgument] asks for its kind, errors.As with
 // [*device.Fault] or [*AbortedError] for the story. Arguments are checked before
 // anything is touched. What goes wrong later, in a kernel, is sticky:
-// [Comm.AsyncError] and every later call report the first.
+// [Comm.AsyncError] and every later call report the first. A device that failed is
+// of no more use: on a GPU the process has to end, on the PTX machine its driver
+// has to be closed and a new machine made.
 package nccl

@@ -45,6 +45,7 @@ func TestOneStreamForTwoRanks(t *testing.T) {
 	for _, streams := range [][3]device.Stream{{s, s, s}, {s, other, s}} {
 		err := Group(func(g *Calls) error {
 			require.NoError(t, call(g, 0, streams[0]))
+			require.NoError(t, call(g, 0, streams[0]))
 			require.NoError(t, call(g, 1, streams[1]))
 			return call(g, 1, streams[2])
 		})

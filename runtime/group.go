@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
 	"github.com/ncclgo/ncclgo/internal/result"
@@ -26,6 +27,7 @@ const usualCalls = 16
 type call struct {
 	comm       *Comm
 	shape      shape
+	op         coll.UserOp
 	send, recv device.Ptr
 	redOpArg   uint64
 	stream     device.Stream
@@ -44,8 +46,8 @@ type call struct {
 //
 // Operations of a group that read what another of it writes give any result: they
 // run at the same time. Every rank must add the same operations in the same
-// order; a group may hold the operations of some ranks only, if the others are
-// enqueued elsewhere.
+// order, which is checked of the ranks that are in the group; it may hold the
+// operations of some ranks only, if the others are enqueued elsewhere.
 func Group(fn func(g *Calls) error) error {
 	if fn == nil {
 		return result.New(result.InvalidArgument, "Group", "the function is nil; pass one that adds the operations")
@@ -80,6 +82,9 @@ func (g *Calls) add(k call, err error) error {
 // each.
 func (g *Calls) launch() error {
 	parts := g.split()
+	if err := match(parts); err != nil {
+		return err
+	}
 	for i := range parts {
 		parts[i].comm.mu.Lock()
 	}
@@ -203,6 +208,11 @@ func (c *Comm) prepare(p *part) (err error) {
 	if p.capture, err = c.captureOf(name, p); err != nil {
 		return err
 	}
+	if p.capture == 0 && c.shared.anyClosed.Load() {
+		if err := c.peersOpen(name, c.outside+uint64(len(p.calls))); err != nil {
+			return err
+		}
+	}
 	if p.plan, err = c.plan(p.calls); err != nil {
 		return err
 	}
@@ -250,6 +260,9 @@ func (c *Comm) advance(p *part) error {
 		p.begun = true
 		p.first = c.ops
 		c.ops += uint64(len(p.calls))
+		if p.capture == 0 {
+			c.outside += uint64(len(p.calls))
+		}
 		if len(p.plan.launches) == 0 {
 			p.done = true
 			return nil

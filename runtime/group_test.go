@@ -199,7 +199,7 @@ func TestLaunchFailsHalfway(t *testing.T) {
 	require.Equal(t, []string{
 		"rank 0 s: launch AllReduce_MinMax_u32_RING_LL", "rank 0 s: done",
 		"rank 1 s: launch AllReduce_MinMax_u32_RING_LL", "rank 1 s: done",
-		"rank 0 s: launch AllReduce_Sum_f32_RING_LL", "rank 0 s: record",
+		"rank 0 s: launch AllReduce_Sum_f32_RING_LL", "query event", "rank 0 s: record",
 	}, got)
 	require.ErrorIs(t, comms[0].AsyncError(), cause)
 	require.NoError(t, comms[1].AsyncError())

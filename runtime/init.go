@@ -71,6 +71,9 @@ func (i *initializer) place() error {
 	if err != nil {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
 	}
+	if err := i.sameSM(system); err != nil {
+		return err
+	}
 	ring, err := topo.SearchRing(system)
 	if err != nil {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
@@ -91,6 +94,20 @@ func (i *initializer) place() error {
 			rank: rank, device: dev, shared: i.shared, serial: serials.Add(1), plans: map[shape]*plan{},
 			gpuRanks: sharing[dev],
 		})
+	}
+	return nil
+}
+
+// sameSM refuses a device of another compute capability than the system says its
+// GPU has: bandwidths and times would be those of another machine.
+func (i *initializer) sameSM(system *topo.System) error {
+	for rank, dev := range i.cfg.Devices {
+		gpu, sm := system.RankGPU(rank).GPU, dev.Info().SM
+		if gpu.SM != 0 && gpu.SM != sm {
+			return result.New(result.InvalidArgument, "Config.System",
+				"%s says sm_%d of GPU %v, but the device is sm_%d; give the description of the machine that the devices are in",
+				system.Name, gpu.SM, gpu.BusID, sm).At(rank)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package nccl
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/ncclgo/ncclgo/internal/result"
 )
@@ -25,13 +27,32 @@ func (c *Comm) Abort() error {
 func (c *Comm) abortedError(name string) error {
 	idle, err := c.idle()
 	if err != nil {
-		return c.fail(name, err)
+		return c.failDevice(name, err)
 	}
 	reports, err := c.shared.reports()
 	if err != nil {
 		return result.New(result.InternalError, name, "read reports: %w", err).At(c.rank)
 	}
 	return result.New(result.InvalidUsage, name, "%w", &AbortedError{Reports: reports, Running: !idle}).At(c.rank)
+}
+
+// peersOpen refuses a call that would make c's operations as many as ops if a
+// rank was closed after fewer: it will never come. A rank whose Close waits for
+// operations that c has still to enqueue is no reason. Captured operations do not
+// count, since nobody knows how often their graph is launched.
+func (c *Comm) peersOpen(name string, ops uint64) error {
+	var closed []string
+	for _, peer := range c.shared.comms {
+		if after := peer.closedAfter.Load(); after != 0 && ops > after-1 {
+			closed = append(closed, fmt.Sprintf("rank %d (after %d operations)", peer.rank, after-1))
+		}
+	}
+	if closed == nil {
+		return nil
+	}
+	return result.New(result.InvalidUsage, name,
+		"closed already and will not take part: %s; close a rank after its last operation, or make new communicators with InitAll",
+		strings.Join(closed, ", ")).At(c.rank)
 }
 
 // Close waits until the operations enqueued on c are done, and ends it; use
@@ -46,6 +67,10 @@ func (c *Comm) Close() error {
 	}
 	c.mu.Lock()
 	first := !c.closed.Swap(true)
+	if first {
+		c.closedAfter.Store(c.outside + 1)
+		c.shared.anyClosed.Store(true)
+	}
 	c.mu.Unlock()
 	if !first {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/runtime/internal/fakedevice"
 )
 
@@ -46,6 +47,57 @@ func TestUseAfterClose(t *testing.T) {
 	require.NoError(t, c.AsyncError())
 }
 
+// TestUseAfterPeerClosed refuses what a closed rank will never take part in, but
+// not what that rank enqueued before it was closed.
+func TestUseAfterPeerClosed(t *testing.T) {
+	driver, cfg := fakes(t, 3)
+	comms := mustInit(t, cfg)
+	call := func(rank int) error {
+		return comms[rank].AllReduce(someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, named(comms[rank], "s"))
+	}
+	const advice = "; close a rank after its last operation, or make new communicators with InitAll"
+	require.NoError(t, Group(sumF32(comms, someBuffer, 1)))
+	require.NoError(t, call(1))
+	require.NoError(t, comms[1].Close())
+	require.NoError(t, call(0), "rank 1 enqueued it before it was closed")
+
+	driver.TakeLog()
+	err := call(0)
+	require.ErrorIs(t, err, ErrInvalidUsage)
+	require.EqualError(t, err, "AllReduce: rank 0: closed already and will not take part: rank 1 (after 2 operations)"+advice)
+	require.NoError(t, call(2))
+	require.NoError(t, comms[2].Close())
+	driver.TakeLog()
+	err = call(0)
+	require.ErrorIs(t, err, ErrInvalidUsage)
+	require.EqualError(t, err, "AllReduce: rank 0: closed already and will not take part: rank 1 (after 2 operations), rank 2 (after 2 operations)"+advice)
+	require.Empty(t, driver.TakeLog())
+	require.NoError(t, comms[0].Close())
+}
+
+// TestClosedPeerAndCaptures checks that captured operations, of which ranks may
+// have recorded different numbers, make nobody refuse.
+func TestClosedPeerAndCaptures(t *testing.T) {
+	_, cfg := fakes(t, 2)
+	comms := mustInit(t, cfg)
+	s := named(comms[0], "s").(device.Capturer)
+	sum := func() error {
+		return comms[0].AllReduce(someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, s)
+	}
+	capture := func() {
+		require.NoError(t, s.BeginCapture())
+		require.NoError(t, sum())
+		_, err := s.EndCapture()
+		require.NoError(t, err)
+	}
+	capture()
+	require.NoError(t, comms[1].AllReduce(someBuffer, someBuffer, 1, coll.Float32, coll.OpSum, named(comms[1], "s")))
+	require.NoError(t, comms[1].Close())
+	capture()
+	require.NoError(t, sum())
+	require.ErrorContains(t, sum(), "rank 1 (after 1 operations)")
+}
+
 func TestUseAfterAbort(t *testing.T) {
 	driver, cfg := fakes(t, 2)
 	comms := mustInit(t, cfg)
@@ -82,6 +134,12 @@ func TestNilAndZeroComm(t *testing.T) {
 			require.ErrorIs(t, err, ErrInvalidArgument)
 			require.ErrorContains(t, err, "communicator is nil or zero; make one with InitAll")
 		}
+		require.Zero(t, c.Rank())
+		require.Zero(t, c.NumRanks())
+		require.Zero(t, c.NumChannels())
+		require.Nil(t, c.Device())
+		require.Nil(t, c.Topology())
+		require.Nil(t, c.Graph())
 	}
 }
 

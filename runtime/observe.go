@@ -21,14 +21,29 @@ type LaunchInfo struct {
 
 // Topology returns the machine as the communicator sees it: its ranks, and no
 // other GPUs.
-func (c *Comm) Topology() *topo.System { return c.shared.system }
+func (c *Comm) Topology() *topo.System {
+	if !c.made() {
+		return nil
+	}
+	return c.shared.system
+}
 
 // Graph returns the rings that the channels use, in turn.
-func (c *Comm) Graph() *topo.Graph { return c.shared.ring }
+func (c *Comm) Graph() *topo.Graph {
+	if !c.made() {
+		return nil
+	}
+	return c.shared.ring
+}
 
 // NumChannels returns how many channels the communicator has; an operation uses
 // that many or fewer.
-func (c *Comm) NumChannels() int { return c.shared.model.Channels() }
+func (c *Comm) NumChannels() int {
+	if !c.made() {
+		return 0
+	}
+	return c.shared.model.Channels()
+}
 
 // Explain returns how an all-reduce of count elements is done when it is alone,
 // and why: what else there was, and the time predicted for each.

@@ -79,6 +79,62 @@ func TestAllReduceRefuses(t *testing.T) {
 	golden.Check(t, "runtime/refused_calls.txt", []byte(text.String()))
 }
 
+// TestGroupRefusesMismatch has ranks 0 and 2 of a communicator add operations that
+// do not belong together; another communicator's, and rank 1, which is absent, do
+// not matter.
+func TestGroupRefusesMismatch(t *testing.T) {
+	driver, cfg := fakes(t, 3)
+	comms := mustInit(t, cfg)
+	other := mustInit(t, cfg)
+	type op struct {
+		n  uint64
+		t  coll.DataType
+		op coll.UserOp
+	}
+	sum := op{4, coll.Float32, coll.OpSum}
+	var text strings.Builder
+	for _, test := range []struct {
+		name      string
+		zero, two []op
+	}{
+		{"count", []op{sum}, []op{{8, coll.Float32, coll.OpSum}}},
+		{"type", []op{sum}, []op{{4, coll.Int32, coll.OpSum}}},
+		{"op", []op{sum}, []op{{4, coll.Float32, coll.OpMax}}},
+		{"ops of one kernel", []op{sum, {4, coll.Float32, coll.OpMin}}, []op{sum, {4, coll.Float32, coll.OpMax}}},
+		{"order", []op{sum, {8, coll.Float32, coll.OpSum}}, []op{{8, coll.Float32, coll.OpSum}, sum}},
+		{"one has more", []op{sum, sum}, []op{sum}},
+		{"nothing to do on one", []op{sum}, []op{{0, coll.Float32, coll.OpSum}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			driver.TakeLog()
+			group := func(zero, two []op) error {
+				return Group(func(g *Calls) error {
+					add := func(c *Comm, o op) {
+						require.NoError(t, g.AllReduce(c, someBuffer, someBuffer, o.n, o.t, o.op, named(c, "s")))
+					}
+					add(other[2], op{1, coll.Int32, coll.OpProd})
+					for _, o := range two {
+						add(comms[2], o)
+					}
+					for _, o := range zero {
+						add(comms[0], o)
+					}
+					return nil
+				})
+			}
+			err := group(test.zero, test.two)
+			require.ErrorIs(t, err, ErrInvalidArgument)
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, []int{0, 2}, e.Ranks)
+			require.Empty(t, driver.TakeLog(), "a refused group touched the device")
+			fmt.Fprintf(&text, "%s: %v\n", test.name, err)
+			require.NoError(t, group(test.zero, test.zero))
+		})
+	}
+	golden.Check(t, "runtime/refused_groups.txt", []byte(text.String()))
+}
+
 func TestInitAllRefuses(t *testing.T) {
 	var text strings.Builder
 	for _, test := range []struct {
@@ -88,6 +144,19 @@ func TestInitAllRefuses(t *testing.T) {
 	}{
 		{"no devices", func(c *Config) { c.Devices = nil }, ErrInvalidArgument},
 		{"nil device", func(c *Config) { c.Devices[1] = nil }, ErrInvalidArgument},
+		{"devices of two drivers", func(c *Config) {
+			c.Devices = append(c.Devices[:2:2], open(t, fakedevice.New(1, fakeInfo))...)
+		}, ErrInvalidArgument},
+		{"devices of two kinds", func(c *Config) {
+			_, simulated := machine(t, 1)
+			c.Devices = append(c.Devices[:1:1], simulated.Devices...)
+		}, ErrInvalidArgument},
+		{"another kind of GPU than the system has", func(c *Config) {
+			info := fakeInfo
+			info.SM = 70
+			c.Devices = open(t, fakedevice.New(2, info))
+		}, ErrInvalidArgument},
+		{"first step", func(c *Config) { c.FirstStep = math.MaxUint64 - 3 }, ErrInvalidArgument},
 		{"no system", func(c *Config) { c.System = nil }, ErrInvalidArgument},
 		{"more GPUs than the system has", func(c *Config) { c.System = builtin(t, "h200x2") }, ErrInvalidArgument},
 		{"a GPU that the system lacks", func(c *Config) {
@@ -136,6 +205,18 @@ func TestInitAllRefuses(t *testing.T) {
 		})
 	}
 	golden.Check(t, "runtime/refused_inits.txt", []byte(text.String()))
+}
+
+// TestInitAllTwoMachines has devices that differ in nothing but their machine: the
+// first that is to access the other's memory says so, once.
+func TestInitAllTwoMachines(t *testing.T) {
+	_, cfg := machine(t, 2)
+	_, other := machine(t, 2)
+	cfg.Devices[1] = other.Devices[1]
+	cfg.Kernels = []coll.Variant{{Func: coll.AllReduce, Type: coll.Float32, Algo: coll.Ring, Proto: coll.LL}}
+	_, err := InitAll(context.Background(), cfg)
+	require.ErrorContains(t, err, "the other device is not of this machine")
+	require.NotContains(t, err.Error(), "\n")
 }
 
 // TestInitAllLeavesNothing makes each request to the devices fail in turn.

@@ -29,7 +29,8 @@ type shared struct {
 
 	aborted atomic.Bool
 
-	open atomic.Int32 // ranks that are not closed
+	open      atomic.Int32 // ranks that are not closed, or whose Close waits
+	anyClosed atomic.Bool  // Comm.closedAfter of a rank is set
 
 	// mu keeps device memory from being freed while it is looked at or waited
 	// for: read-locked by those who do, locked by the last rank that is closed.

@@ -103,7 +103,10 @@ func (r *rank) allocate(nranks int, config *Config) error {
 // tail in the receiver's memory, head in the sender's.
 func connect(from, to *rank, ch int, config *Config) error {
 	if from.dev != to.dev {
-		if err := errors.Join(from.dev.EnablePeer(to.dev), to.dev.EnablePeer(from.dev)); err != nil {
+		if err := from.dev.EnablePeer(to.dev); err != nil {
+			return err
+		}
+		if err := to.dev.EnablePeer(from.dev); err != nil {
 			return err
 		}
 	}
