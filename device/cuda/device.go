@@ -22,7 +22,8 @@ type Device struct {
 	ctx      uintptr   // the primary context
 	setCtx   []uintptr // {ctx}: what cuCtxSetCurrent is given
 	side     uintptr   // the stream of copies and fills that are ordered with no other
-	ownScope bool      // launches go to the remote memory synchronization domain
+	lanes    lanes
+	ownScope bool // launches go to the remote memory synchronization domain
 
 	first  atomic.Pointer[Error] // what a kernel caused
 	closed atomic.Bool
@@ -47,7 +48,7 @@ type resource interface {
 // openDevice retains GPU i's primary context.
 func openDevice(drv *Driver, i int) (_ *Device, err error) {
 	lib := drv.lib
-	d := &Device{drv: drv, lib: lib, ordinal: i, streams: map[*Stream]struct{}{}, resources: map[resource]struct{}{}}
+	d := &Device{drv: drv, lib: lib, ordinal: i, streams: map[*Stream]struct{}{}, resources: map[resource]struct{}{}, lanes: newLanes()}
 	if d.cu, err = lib.handle(i); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@
 //
 // Read in this order: [Open] and [Config]; library.go (what is bound);
 // device.go; stream.go and launch.go, the hot path; load.go, assembly.go, link.go
-// and module.go (PTX to kernel); cache.go; memory.go and ledger.go; wait.go;
+// and module.go (PTX to kernel); cache.go; memory.go, lane.go and ledger.go; wait.go;
 // error.go.
 //
 // # Threads

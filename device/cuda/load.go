@@ -79,7 +79,7 @@ func (d *Device) loadCubin(name string, image []byte) (*Module, error) {
 		return nil, err
 	}
 	defer d.leave()
-	m := &Module{dev: d, name: name}
+	m := &Module{dev: d, name: name, image: image}
 	rc := d.lib.moduleLoadData.Call(uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&image[0])))
 	if err := d.check("cuModuleLoadData", rc, "GPU %d, %s, a cubin of %d bytes", d.ordinal, name, len(image)); err != nil {
 		return nil, err

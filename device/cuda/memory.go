@@ -133,6 +133,13 @@ func (d *Device) CopyIn(dst device.Ptr, src []byte) error {
 	if err := d.locate("copy in", dst, int64(n)); err != nil || n == 0 {
 		return err
 	}
+	if n >= laneBytes {
+		// Without a lane the driver's own way is left.
+		if l, err := d.takeLane(); err == nil {
+			defer d.putLane(l)
+			return l.copyIn(uint64(dst), src)
+		}
+	}
 	defer runtime.KeepAlive(src) // until finish has waited
 	rc := d.lib.memcpyHtoDAsync.Call(uintptr(dst), uintptr(unsafe.Pointer(&src[0])), uintptr(n), d.side)
 	return d.finish("cuMemcpyHtoDAsync", rc, uint64(dst), int64(n))
@@ -147,6 +154,12 @@ func (d *Device) CopyOut(dst []byte, src device.Ptr) error {
 	n := len(dst)
 	if err := d.locate("copy out", src, int64(n)); err != nil || n == 0 {
 		return err
+	}
+	if n >= laneBytes {
+		if l, err := d.takeLane(); err == nil {
+			defer d.putLane(l)
+			return l.copyOut(dst, uint64(src))
+		}
 	}
 	defer runtime.KeepAlive(dst)
 	rc := d.lib.memcpyDtoHAsync.Call(uintptr(unsafe.Pointer(&dst[0])), uintptr(src), uintptr(n), d.side)

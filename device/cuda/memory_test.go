@@ -4,8 +4,11 @@ package cuda
 
 import (
 	"bytes"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/device"
@@ -27,6 +30,94 @@ func TestAlloc(t *testing.T) {
 		require.Equal(t, []byte{0, 7, 8, 9}, got[:4])
 		require.NoError(t, dev.Free(p))
 		require.Zero(t, f.blocks.Call())
+	}
+}
+
+// Large copies arrive whole, several at once, in several pieces each, and do
+// without pinned memory if there is none.
+func TestLargeCopies(t *testing.T) {
+	const size = 5*stageBytes + 12345
+	for _, pinned := range []bool{true, false} {
+		f := newFake(t)
+		drv, dev := openFake(t, f, Config{})
+		p, err := dev.Alloc(2*maxLanes*size, "a")
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for i := range 2 * maxLanes {
+			if !pinned {
+				f.failNext("cuMemHostAlloc", outOfMemory)
+			}
+			copies := func() {
+				at := p + device.Ptr(i*size)
+				for _, n := range []int{laneBytes, stageBytes, 2 * stageBytes, size} {
+					in, out := make([]byte, n), make([]byte, n)
+					for j := range in {
+						in[j] = byte(j*(j>>8) + i)
+					}
+					assert.NoError(t, dev.CopyIn(at, in))
+					if !pinned {
+						f.failNext("cuMemHostAlloc", outOfMemory)
+					}
+					assert.NoError(t, dev.CopyOut(out, at))
+					assert.True(t, bytes.Equal(in, out), "%d bytes", n)
+				}
+			}
+			if pinned {
+				wg.Go(copies)
+			} else {
+				copies()
+			}
+		}
+		wg.Wait()
+		require.NoError(t, drv.Close())
+		require.Zero(t, f.blocks.Call())
+		require.Zero(t, f.objects.Call())
+	}
+}
+
+// No memory is pinned while a kernel may be running, which the driver could wait
+// for.
+func TestNothingIsPinnedBesideKernels(t *testing.T) {
+	f := newFake(t)
+	_, dev := openFake(t, f, Config{})
+	s, buf := newStream(t, dev), make([]byte, laneBytes)
+	p, err := dev.Alloc(laneBytes, "a")
+	require.NoError(t, err)
+	require.NoError(t, s.Launch(fillLaunch(loadFill(t, dev))))
+	require.NoError(t, dev.CopyIn(p, buf))
+	require.Zero(t, f.calls("cuMemHostAlloc"))
+	done, err := s.Query()
+	require.NoError(t, err)
+	require.True(t, done)
+	require.NoError(t, dev.CopyIn(p, buf))
+	require.Equal(t, 2, f.calls("cuMemHostAlloc"), "two stages")
+	require.NoError(t, s.Launch(fillLaunch(loadFill(t, dev))))
+	before := f.calls("cuMemcpyHtoDAsync_v2")
+	require.NoError(t, dev.CopyIn(p, buf))
+	require.Equal(t, before+1, f.calls("cuMemcpyHtoDAsync_v2"))
+	require.Equal(t, 2, f.calls("cuMemHostAlloc"), "what is there is used")
+}
+
+// What goes wrong in the middle of a large copy is reported and leaves the device
+// of use.
+func TestLargeCopyFails(t *testing.T) {
+	f := newFake(t)
+	_, dev := openFake(t, f, Config{})
+	buf := make([]byte, 3*stageBytes)
+	p, err := dev.Alloc(int64(len(buf)), "a")
+	require.NoError(t, err)
+	for _, test := range []struct {
+		call string
+		copy func() error
+	}{
+		{"cuMemcpyHtoDAsync_v2", func() error { return dev.CopyIn(p, buf) }},
+		{"cuMemcpyDtoHAsync_v2", func() error { return dev.CopyOut(buf, p) }},
+		{"cuStreamSynchronize", func() error { return dev.CopyIn(p, buf) }},
+		{"cuStreamSynchronize", func() error { return dev.CopyOut(buf, p) }},
+	} {
+		f.failNext(test.call, invalidValue)
+		require.ErrorContains(t, test.copy(), strings.TrimSuffix(test.call, "_v2"))
+		require.NoError(t, test.copy())
 	}
 }
 

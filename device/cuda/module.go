@@ -15,6 +15,7 @@ import (
 type Module struct {
 	dev    *Device
 	name   string
+	image  []byte // the cubin
 	handle uintptr
 	closed atomic.Bool
 }
@@ -41,10 +42,6 @@ const (
 	functionLocalBytes  = 3
 	functionRegisters   = 4
 )
-
-// unknownParams is Function.paramBytes where the driver, older than CUDA 12.4,
-// cannot say. A launch with a wrong block is then the driver's to refuse.
-const unknownParams = -1
 
 // Function is a kernel. It implements [device.Function].
 type Function struct {
@@ -94,33 +91,10 @@ func (m *Module) Function(name string) (device.Function, error) {
 		*q.to = int(v)
 	}
 	var err error
-	if f.paramBytes, err = f.askParams(); err != nil {
+	if f.paramBytes, err = f.params(); err != nil {
 		return nil, err
 	}
 	return f, nil
-}
-
-// askParams returns the size of the kernel's parameter block: where its last
-// parameter ends.
-//
-// Preconditions: the device is entered.
-func (f *Function) askParams() (int, error) {
-	d := f.module.dev
-	if !d.lib.funcGetParamInfo.Bound() {
-		return unknownParams, nil
-	}
-	end := 0
-	for i := uintptr(0); ; i++ {
-		var offset, size uint64
-		rc := d.lib.funcGetParamInfo.Call(f.handle, i, uintptr(unsafe.Pointer(&offset)), uintptr(unsafe.Pointer(&size)))
-		if Code(rc) == invalidValue { // no such parameter
-			return end, nil
-		}
-		if err := d.check("cuFuncGetParamInfo", rc, "GPU %d, parameter %d of %s", d.ordinal, i, f.name); err != nil {
-			return 0, err
-		}
-		end = int(offset + size)
-	}
 }
 
 // Name returns the kernel's name.
