@@ -100,15 +100,18 @@ func (p *pass) prepare(ctx context.Context, k cell) (check.Case, error) {
 	}
 	for i := range p.ranks {
 		r := &p.ranks[i]
-		input := func(dst []byte) error { return data.Input(ctx, i, dst) }
-		send, recv := input, poison
-		if k.inPlace {
-			send, recv = poison, input
-		}
-		if err := r.send.write(p.stage, send); err != nil {
+		send, err := data.Input(ctx, i)
+		if err != nil {
 			return data, err
 		}
-		if err := r.recv.write(p.stage, recv); err != nil {
+		recv := poison
+		if k.inPlace {
+			send, recv = recv, send
+		}
+		if err := r.send.write(ctx, send); err != nil {
+			return data, err
+		}
+		if err := r.recv.write(ctx, recv); err != nil {
 			return data, err
 		}
 	}
@@ -119,40 +122,38 @@ func (p *pass) prepare(ctx context.Context, k cell) (check.Case, error) {
 // of inputs that are not to change, and bytes of canaries. It says where the
 // first is.
 func (p *pass) verify(ctx context.Context, k cell, data check.Case) (wrong int64, first string, err error) {
-	want := p.want[:data.Bytes()]
-	compare := func(rank int, which string, b *buffer) error {
-		got, damaged, err := b.read(p.stage)
+	compare := func(rank int, which string, b *buffer, want check.Data) error {
+		d, err := b.compare(ctx, want, k.typ.Size())
 		if err != nil {
 			return err
 		}
-		differ, at := data.Wrong(got, want)
 		switch {
 		case first != "":
-		case differ > 0:
-			first = fmt.Sprintf("rank %d %s, element %d", rank, which, at)
-		case damaged > 0:
+		case d.wrong > 0:
+			first = fmt.Sprintf("rank %d %s, element %d", rank, which, d.first)
+		case d.damaged > 0:
 			first = fmt.Sprintf("rank %d %s, outside the buffer", rank, which)
 		}
-		wrong += int64(damaged + differ)
+		wrong += int64(d.damaged + d.wrong)
 		return nil
 	}
 	for i := range p.ranks {
-		content := poison
+		want := poison
 		if !k.inPlace {
-			content = func(dst []byte) error { return data.Input(ctx, i, dst) }
+			if want, err = data.Input(ctx, i); err != nil {
+				return wrong, first, err
+			}
 		}
-		if err := content(want); err != nil {
-			return wrong, first, err
-		}
-		if err := compare(i, "send", p.ranks[i].send); err != nil {
+		if err := compare(i, "send", p.ranks[i].send, want); err != nil {
 			return wrong, first, err
 		}
 	}
-	if err := data.Expected(ctx, want); err != nil {
+	want, err := data.Expected(ctx)
+	if err != nil {
 		return wrong, first, err
 	}
 	for i := range p.ranks {
-		if err := compare(i, "recv", p.ranks[i].recv); err != nil {
+		if err := compare(i, "recv", p.ranks[i].recv, want); err != nil {
 			return wrong, first, err
 		}
 	}

@@ -21,8 +21,6 @@ type pass struct {
 	driver device.Driver
 	comms  []*nccl.Comm
 	ranks  []rank
-	// stage and want are memory to work in, as long as a buffer.
-	stage, want []byte
 	// checks counts the checked repetitions, so that each has data of its own.
 	checks uint64
 
@@ -99,8 +97,6 @@ func (p *pass) fill(ctx context.Context, w walk) error {
 			return err
 		}
 	}
-	p.stage = make([]byte, guardBytes+shift+p.c.MaxBytes+guardBytes)
-	p.want = make([]byte, p.c.MaxBytes)
 	return nil
 }
 

@@ -22,7 +22,8 @@ func PTXMachine(system *topo.System) (*Machine, error) {
 		open: func(gpus []device.Info, seed uint64) (device.Driver, error) {
 			return sim.New(sim.Config{Devices: gpus, Seed: seed})
 		},
-		// A sending and a receiving buffer of each rank, and two to work in.
+		// A sending and a receiving buffer of each rank, and up to two to work in:
+		// the data of one rank and the parts under way.
 		maxBuffer: func(c *Config) int64 { return maxSimulatedBuffers / int64(2*c.Ranks()+2) },
 	}
 	for rank := range system.NRanks() {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -32,25 +31,31 @@ func Supports(op coll.UserOp) error {
 // Bytes returns the size of one rank's input, and of its output.
 func (c Case) Bytes() int { return c.Count * c.Type.Size() }
 
-// Input writes the elements that rank contributes to dst, which has Bytes
-// bytes. It ends early, with ctx's error, if ctx does.
-func (c Case) Input(ctx context.Context, rank int, dst []byte) error {
+// Input returns the elements that rank contributes. It ends early, with ctx's
+// error, if ctx does.
+func (c Case) Input(ctx context.Context, rank int) (Data, error) {
 	arith := c.arithmetic()
-	return c.fill(ctx, dst, func(i int) uint64 { return arith.element(rank, i) })
+	return c.repeated(ctx, func(i int) uint64 { return arith.element(rank, i) })
 }
 
-// Expected writes the reduction of all ranks' inputs to dst, which has Bytes
-// bytes. It ends early, with ctx's error, if ctx does.
-func (c Case) Expected(ctx context.Context, dst []byte) error {
-	arith := c.arithmetic()
-	return c.fill(ctx, dst, arith.reduced)
+// Expected returns the reduction of all ranks' inputs. It ends early, with ctx's
+// error, if ctx does.
+func (c Case) Expected(ctx context.Context) (Data, error) {
+	return c.repeated(ctx, c.arithmetic().reduced)
+}
+
+// repeated makes the elements up to the period, little-endian as GPUs are.
+func (c Case) repeated(ctx context.Context, element func(i int) uint64) (Data, error) {
+	c.Count = min(c.Count, period)
+	d := Data{unit: make([]byte, c.Bytes()), size: c.Type.Size()}
+	return d, c.fill(ctx, d.unit, element)
 }
 
 // share is how many elements a goroutine makes at least, since fewer take less
 // time than to start it, and how many it makes without a look at the context.
 const share = 1 << 15
 
-// fill writes Count elements, little-endian as GPUs are, on all cores.
+// fill writes Count elements on all cores.
 func (c Case) fill(ctx context.Context, dst []byte, element func(i int) uint64) error {
 	size := max(share, (c.Count+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	if c.Count <= share {
@@ -125,22 +130,3 @@ func (c Case) random(rank, i int) uint64 {
 
 // everyRank is the rank to give random for bits that all ranks share.
 const everyRank = -1
-
-// Wrong returns how many elements of got differ from want, and the index of
-// the first, or -1.
-func (c Case) Wrong(got, want []byte) (count, first int) {
-	if bytes.Equal(got, want) {
-		return 0, -1
-	}
-	first = -1
-	size := c.Type.Size()
-	for i := range c.Count {
-		if !bytes.Equal(got[i*size:(i+1)*size], want[i*size:(i+1)*size]) {
-			if first < 0 {
-				first = i
-			}
-			count++
-		}
-	}
-	return count, first
-}

@@ -43,16 +43,27 @@ func bitsOf(c Case, buf []byte, i int) uint64 {
 func inputs(t *testing.T, c Case) [][]byte {
 	in := make([][]byte, c.NumRanks)
 	for rank := range in {
+		d, err := c.Input(t.Context(), rank)
+		require.NoError(t, err)
 		in[rank] = make([]byte, c.Bytes())
-		require.NoError(t, c.Input(t.Context(), rank, in[rank]))
+		d.Fill(in[rank], 0)
 	}
 	return in
 }
 
 func expected(t *testing.T, c Case) []byte {
+	d, err := c.Expected(t.Context())
+	require.NoError(t, err)
 	want := make([]byte, c.Bytes())
-	require.NoError(t, c.Expected(t.Context(), want))
+	d.Fill(want, 0)
 	return want
+}
+
+// wrong compares bytes with what c's ranks must end up with.
+func wrong(t *testing.T, c Case, got []byte) (count, first int) {
+	d, err := c.Expected(t.Context())
+	require.NoError(t, err)
+	return d.Wrong(got, 0, c.Type.Size())
 }
 
 // value decodes the bits of a floating-point element by its definition.
@@ -156,7 +167,7 @@ func TestInputsTellRanksApart(t *testing.T) {
 	few := func(c Case) bool { return c.NumRanks > 1 && c.NumRanks <= 8 }
 	forEachCase(t, few, func(t *testing.T, c Case) {
 		c.Count = 4096
-		want, got := expected(t, c), make([]byte, c.Bytes())
+		got := make([]byte, c.Bytes())
 		// The inputs stay those of all ranks; only the fold stops one rank short.
 		switch a := c.arithmetic().(type) {
 		case integers:
@@ -179,8 +190,8 @@ func TestInputsTellRanksApart(t *testing.T) {
 				return a.f.encode(product, exponent)
 			}))
 		}
-		wrong, first := c.Wrong(got, want)
-		require.Greater(t, wrong, c.Count/20)
+		count, first := wrong(t, c, got)
+		require.Greater(t, count, c.Count/20)
 		require.GreaterOrEqual(t, first, 0)
 	})
 }
@@ -189,8 +200,8 @@ func TestSeedsDiffer(t *testing.T) {
 	c := Case{Type: coll.Int32, Op: coll.OpSum, NumRanks: 2, Count: 1000, Seed: 1}
 	next := c
 	next.Seed++
-	wrong, _ := c.Wrong(expected(t, next), expected(t, c))
-	require.Greater(t, wrong, 990)
+	count, _ := wrong(t, c, expected(t, next))
+	require.Greater(t, count, 990)
 	require.Equal(t, expected(t, c), expected(t, c))
 }
 
@@ -237,14 +248,13 @@ func TestFinite(t *testing.T) {
 
 func TestWrong(t *testing.T) {
 	c := Case{Type: coll.Uint32, Op: coll.OpSum, NumRanks: 3, Count: 10}
-	want := expected(t, c)
 	got := expected(t, c)
-	count, first := c.Wrong(got, want)
+	count, first := wrong(t, c, got)
 	require.Zero(t, count)
 	require.Equal(t, -1, first)
 	got[4*4+3]++
 	got[9*4]++
-	count, first = c.Wrong(got, want)
+	count, first = wrong(t, c, got)
 	require.Equal(t, 2, count)
 	require.Equal(t, 4, first)
 }
@@ -262,14 +272,16 @@ func TestSupports(t *testing.T) {
 func BenchmarkExpected(b *testing.B) {
 	for _, c := range []Case{
 		{Type: coll.Float32, Op: coll.OpSum, NumRanks: 8, Count: 1 << 16},
+		{Type: coll.Float16, Op: coll.OpProd, NumRanks: 8, Count: 1 << 16},
 		{Type: coll.Int8, Op: coll.OpMax, NumRanks: 8, Count: 1 << 16},
+		{Type: coll.Float16, Op: coll.OpProd, NumRanks: 8, Count: 1 << 29},
 	} {
-		b.Run(fmt.Sprintf("%s/%s", c.Type, c.Op), func(b *testing.B) {
-			dst := make([]byte, c.Bytes())
+		b.Run(fmt.Sprintf("%s/%s/%d", c.Type, c.Op, c.Count), func(b *testing.B) {
 			b.SetBytes(int64(c.Bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
-				require.NoError(b, c.Expected(b.Context(), dst))
+				_, err := c.Expected(b.Context())
+				require.NoError(b, err)
 			}
 		})
 	}
@@ -289,7 +301,9 @@ func TestFillEndsWithTheContext(t *testing.T) {
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		require.LessOrEqual(t, made.Load(), int64(share*runtime.GOMAXPROCS(0)))
-		require.ErrorIs(t, c.Input(ctx, 0, make([]byte, count)), context.Canceled)
-		require.ErrorIs(t, c.Expected(ctx, make([]byte, count)), context.Canceled)
+		_, err = c.Input(ctx, 0)
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = c.Expected(ctx)
+		require.ErrorIs(t, err, context.Canceled)
 	}
 }

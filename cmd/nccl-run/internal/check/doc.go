@@ -14,6 +14,7 @@
 //   - minimum and maximum: any finite value but -0, which PTX orders below +0
 //     and IEEE 754 does not.
 //
-// So a comparison of bytes is the whole check. Start reading at [Case]. Values
+// So a comparison of bytes is the whole check. After a prime number of elements,
+// about a million, data repeats ([Data]). Start reading at [Case]. Values
 // are immutable and safe for concurrent use.
 package check
