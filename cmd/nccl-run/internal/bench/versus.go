@@ -110,10 +110,9 @@ func (p *pass) groupRival(k cell, ops int) error {
 }
 
 // compare runs a cell with both libraries in turn, over the same buffers, and
-// checks NCCL's results. It returns ncclgo's seconds of one
-// operation, the median over the rounds. What comes first changes from round to
-// round, so that what one leaves in caches and clocks favours neither; the first
-// round is not counted.
+// checks NCCL's results. It returns ncclgo's seconds of one operation, the median
+// over the rounds. What comes first changes from round to round, so that what one
+// leaves in caches and clocks favours neither; the first round is not counted.
 func (p *pass) compare(ctx context.Context, k cell, ours *batch) (seconds float64, _ *report.Contest, err error) {
 	var theirs *batch
 	err = p.asRival(func() (err error) {
