@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/check"
 )
 
 // hostBase is the address of the first byte of a hostMemory.

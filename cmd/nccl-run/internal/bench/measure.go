@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/check"
 	nccl "github.com/ncclgo/ncclgo/runtime"
 )
 

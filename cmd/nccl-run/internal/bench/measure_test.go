@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/check"
 )
 
 // hostPass is a pass over n ranks whose buffers are host memory and whose

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/check"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/generated"
+	"github.com/ncclgo/ncclgo/internal/check"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
