@@ -2,8 +2,6 @@ package check
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"runtime"
 	"sync"
 
@@ -19,13 +17,26 @@ type Case struct {
 	Seed     uint64
 }
 
-// Supports returns nil if the reference covers op.
-func Supports(op coll.UserOp) error {
-	switch op {
-	case coll.OpSum, coll.OpProd, coll.OpMax, coll.OpMin:
-		return nil
+// Scalar returns the bits of what rank multiplies by under mulsum, an element of
+// t in the low bytes.
+func Scalar(t coll.DataType, rank int) uint64 {
+	if f, isFloat := formats[t]; isFloat {
+		return f.encode(premul(rank), 0)
 	}
-	return fmt.Errorf("the data check has no reference for op %s", op)
+	return uint64(premul(rank))
+}
+
+// premul returns the value of rank's scalar under mulsum, which is the one that
+// nccl-tests chooses (ncclVerifiablePremulScalar, nccl-tests 2.19.6
+// verifiable/verifiable.h).
+func premul(rank int) int64 { return int64(1 + rank%2) }
+
+// factor returns what rank's elements are multiplied by.
+func (c Case) factor(rank int) int64 {
+	if c.Op == coll.OpMulSum {
+		return premul(rank)
+	}
+	return 1
 }
 
 // Bytes returns the size of one rank's input, and of its output.
@@ -34,14 +45,48 @@ func (c Case) Bytes() int { return c.Count * c.Type.Size() }
 // Input returns the elements that rank contributes. It ends early, with ctx's
 // error, if ctx does.
 func (c Case) Input(ctx context.Context, rank int) (Data, error) {
-	arith := c.arithmetic()
-	return c.repeated(ctx, func(i int) uint64 { return arith.element(rank, i) })
+	element := c.maker()
+	return c.repeated(ctx, func(i int) uint64 { return element(rank, i) })
 }
 
 // Expected returns the reduction of all ranks' inputs. It ends early, with ctx's
 // error, if ctx does.
 func (c Case) Expected(ctx context.Context) (Data, error) {
-	return c.repeated(ctx, c.arithmetic().reduced)
+	return c.repeated(ctx, c.reduced(c.maker(), c.NumRanks))
+}
+
+// reduced returns the function that reduces what element makes of the first ranks.
+func (c Case) reduced(element maker, ranks int) func(i int) uint64 {
+	pre, combine, post := c.reduction().steps()
+	mask := ^uint64(0) >> (64 - 8*c.Type.Size())
+	contribution := func(rank, i int) uint64 {
+		x := element(rank, i) & mask
+		if pre != nil {
+			x = pre(rank, x)
+		}
+		return x
+	}
+	return func(i int) uint64 {
+		z := contribution(0, i)
+		for rank := 1; rank < ranks; rank++ {
+			z = combine(z, contribution(rank, i))
+		}
+		if post != nil {
+			z = post(z)
+		}
+		return z
+	}
+}
+
+// reduction returns what the case does.
+func (c Case) reduction() Reduction {
+	r := Reduction{Type: c.Type, Op: c.Op, NumRanks: c.NumRanks}
+	if c.Op == coll.OpMulSum {
+		for rank := range c.NumRanks {
+			r.Scalars = append(r.Scalars, Scalar(c.Type, rank))
+		}
+	}
+	return r
 }
 
 // repeated makes the elements up to the period, little-endian as GPUs are.
@@ -77,44 +122,9 @@ func (c Case) fill(ctx context.Context, dst []byte, element func(i int) uint64) 
 
 // fillRange writes the elements from lo up to hi.
 func (c Case) fillRange(dst []byte, lo, hi int, element func(i int) uint64) {
-	switch c.Type.Size() {
-	case 1:
-		for i := lo; i < hi; i++ {
-			dst[i] = byte(element(i))
-		}
-	case 2:
-		for i := lo; i < hi; i++ {
-			binary.LittleEndian.PutUint16(dst[2*i:], uint16(element(i)))
-		}
-	case 4:
-		for i := lo; i < hi; i++ {
-			binary.LittleEndian.PutUint32(dst[4*i:], uint32(element(i)))
-		}
-	case 8:
-		for i := lo; i < hi; i++ {
-			binary.LittleEndian.PutUint64(dst[8*i:], element(i))
-		}
-	}
-}
-
-// arithmetic is how elements of a case are made and combined; both return the
-// bits of an element.
-type arithmetic interface {
-	element(rank, i int) uint64
-	reduced(i int) uint64
-}
-
-func (c Case) arithmetic() arithmetic {
-	f, isFloat := formats[c.Type]
-	switch {
-	case !isFloat:
-		return integers{c}
-	case c.Op == coll.OpSum:
-		return newExactSums(c, f)
-	case c.Op == coll.OpProd:
-		return exactProducts{c, f}
-	default:
-		return extremes{c, f}
+	size := c.Type.Size()
+	for i := lo; i < hi; i++ {
+		store(dst[i*size:], size, element(i))
 	}
 }
 

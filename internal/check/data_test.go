@@ -18,10 +18,10 @@ func TestDataRepeats(t *testing.T) {
 		require.NoError(t, err)
 		whole := make([]byte, c.Bytes())
 		d.Fill(whole, 0)
-		arith := c.arithmetic()
+		element := c.maker()
 		for _, i := range []int{0, 1, 76, period - 1, period, period + 1, 2*period - 1, 2 * period, c.Count - 1} {
 			mask := uint64(1)<<(8*dt.Size()) - 1
-			require.Equal(t, arith.element(2, i%period)&mask, bitsOf(c, whole, i), "element %d", i)
+			require.Equal(t, element(2, i%period)&mask, bitsOf(c, whole, i), "element %d", i)
 		}
 		for _, at := range []int{0, 1, period - 3, 2*period + 1} {
 			part := make([]byte, 100)

@@ -1,40 +1,45 @@
 package check
 
-import "github.com/ncclgo/ncclgo/coll"
-
-// integers reduces two's complement and unsigned integers: any bits, and sums
-// and products modulo 2^width, which truncation by the caller gives.
-type integers struct{ c Case }
-
-func (a integers) element(rank, i int) uint64 { return a.c.random(rank, i) }
-
-func (a integers) reduced(i int) uint64 {
-	acc := a.element(0, i)
-	for rank := 1; rank < a.c.NumRanks; rank++ {
-		v := a.element(rank, i)
-		switch a.c.Op {
-		case coll.OpSum:
-			acc += v
-		case coll.OpProd:
-			acc *= v
-		case coll.OpMax:
-			if a.less(acc, v) {
-				acc = v
-			}
-		case coll.OpMin:
-			if a.less(v, acc) {
-				acc = v
-			}
-		}
-	}
-	return acc
+// integers computes with unsigned or two's complement integers modulo 2^width.
+type integers struct {
+	width  int // bits
+	signed bool
 }
 
-// less compares the low bits of x and y as values of the case's type.
-func (a integers) less(x, y uint64) bool {
-	up := 64 - 8*a.c.Type.Size()
-	if a.c.Type.Signed() {
-		return int64(x<<up) < int64(y<<up)
+func (a integers) mask() uint64 { return ^uint64(0) >> (64 - a.width) }
+
+func (a integers) add(x, y uint64) uint64 { return (x + y) & a.mask() }
+func (a integers) mul(x, y uint64) uint64 { return x * y & a.mask() }
+
+func (a integers) min(x, y uint64) uint64 {
+	if a.less(y, x) {
+		return y
 	}
-	return x<<up < y<<up
+	return x
+}
+
+func (a integers) max(x, y uint64) uint64 {
+	if a.less(x, y) {
+		return y
+	}
+	return x
+}
+
+func (a integers) less(x, y uint64) bool {
+	if a.signed {
+		return a.extend(x) < a.extend(y)
+	}
+	return x < y
+}
+
+// extend returns the value of a signed integer.
+func (a integers) extend(x uint64) int64 { return int64(x<<(64-a.width)) >> (64 - a.width) }
+
+func (a integers) reciprocal(int) uint64 { panic("nccl: BUG: integers have no reciprocal") }
+
+func (a integers) divide(z uint64, n int) uint64 {
+	if a.signed {
+		return uint64(a.extend(z)/int64(n)) & a.mask()
+	}
+	return z / uint64(n)
 }

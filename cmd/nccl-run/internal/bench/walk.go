@@ -8,7 +8,6 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/generated"
-	"github.com/ncclgo/ncclgo/internal/check"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
@@ -45,9 +44,6 @@ func chooseWalks(c *Config) (walks []walk, skipped []report.Skipped, err error) 
 			for _, o := range c.Ops {
 				k := typeOp{t, o}
 				variants, err := builtVariants(k, c.Algos, protos)
-				if err == nil && c.Check > 0 {
-					err = check.Supports(o)
-				}
 				switch {
 				case err == nil:
 					w.cases = append(w.cases, k)
