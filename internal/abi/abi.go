@@ -19,7 +19,7 @@ const InlineWorks = 50
 // CountHi, those between CountMid each; if there is one channel, CountLo is all.
 type Work struct {
 	SendBuf, RecvBuf Ptr    // to elements; equal: in place
-	RedOpArg         uint64 // argument of the reduction operator: coll.UserOp
+	RedOpArg         uint64 // argument of the reduction operator, see RedOpArgIsPtr
 	CountLo          uint64 // elements
 	CountMid         uint64 // elements
 	CountHi          uint64 // elements
@@ -34,8 +34,15 @@ type Work struct {
 	// Threads is how many threads of the CTA move data: whole warps, at least
 	// one, at most those launched. The others take part in barriers only.
 	Threads uint16
-	_       uint16
-	_       uint64
+	// RedOpArgIsPtr says what RedOpArg is.
+	//
+	//   - 0: the argument's bits. MinMax: coll.UserOp.MinMaxArg. PreMulSum: the
+	//     scalar, in the low bytes. SumPostDiv: the number of ranks times 2, plus 1
+	//     for signed elements.
+	//   - 1 (PreMulSum): the device address of the scalar, one element, which is
+	//     read when the kernel runs.
+	RedOpArgIsPtr uint16
+	_             uint64
 }
 
 // Comm is one rank's communicator on the device. Its Channel[NumChannels] follow

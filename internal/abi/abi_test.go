@@ -19,7 +19,7 @@ var layouts = []struct {
 	{KernelArgs{}, 4032, map[string]uintptr{"Comm": 0, "Overflow": 8, "NumWorks": 16, "Works": 32}},
 	{Work{}, 80, map[string]uintptr{
 		"SendBuf": 0, "RecvBuf": 8, "RedOpArg": 16, "CountLo": 24, "CountMid": 32, "CountHi": 40, "Op": 48,
-		"ChunkBytes": 56, "Root": 60, "ChannelLo": 64, "ChannelHi": 66, "Threads": 68,
+		"ChunkBytes": 56, "Root": 60, "ChannelLo": 64, "ChannelHi": 66, "Threads": 68, "RedOpArgIsPtr": 70,
 	}},
 	{Comm{}, 48, map[string]uintptr{
 		"Rank": 0, "NumRanks": 4, "AbortFlag": 8, "Reports": 16, "SlotBytes": 24, "NumChannels": 36,
