@@ -33,9 +33,9 @@ class AllReduceRing {
     const Address src = work.sendBuf + part.first * T::bytes;
     const Address dst = work.recvBuf + part.first * T::bytes;
     const uint64_t bytes = part.count * T::bytes;
-    if (numRanks_ == 1 && src == dst) return;
+    if (numRanks_ == 1 && src == dst && Op<T>::keepsLoneInput) return;
     primitives_.begin(work.threads);
-    const Op<T> op(work.redOpArg);
+    const Op<T> op(work);
 
     uint64_t chunk = work.chunkBytes;
 #pragma unroll 1

@@ -32,20 +32,25 @@ struct Transfer {
   uint32_t bytes;
   bool recv;
   bool send;
+  bool finishes;  // the reduction is complete here: what leaves is the operator's finished result
 
   // With both sources: dst and the next rank get the reduction of what arrived with src.
   __device__ __forceinline__ bool reduces() const { return recv && src != 0; }
 };
 
 __device__ __forceinline__ Transfer copy(Address src, Address dst, uint32_t bytes) {
-  return {src, dst, bytes, false, false};
+  return {src, dst, bytes, false, false, true};
 }
-__device__ __forceinline__ Transfer send(Address src, uint32_t bytes) { return {src, 0, bytes, false, true}; }
-__device__ __forceinline__ Transfer recv(Address dst, uint32_t bytes) { return {0, dst, bytes, true, false}; }
-__device__ __forceinline__ Transfer recvCopySend(Address dst, uint32_t bytes) { return {0, dst, bytes, true, true}; }
-__device__ __forceinline__ Transfer recvReduceSend(Address src, uint32_t bytes) { return {src, 0, bytes, true, true}; }
+__device__ __forceinline__ Transfer send(Address src, uint32_t bytes) { return {src, 0, bytes, false, true, false}; }
+__device__ __forceinline__ Transfer recv(Address dst, uint32_t bytes) { return {0, dst, bytes, true, false, false}; }
+__device__ __forceinline__ Transfer recvCopySend(Address dst, uint32_t bytes) {
+  return {0, dst, bytes, true, true, false};
+}
+__device__ __forceinline__ Transfer recvReduceSend(Address src, uint32_t bytes) {
+  return {src, 0, bytes, true, true, false};
+}
 __device__ __forceinline__ Transfer recvReduceCopySend(Address src, Address dst, uint32_t bytes) {
-  return {src, dst, bytes, true, true};
+  return {src, dst, bytes, true, true, true};
 }
 
 // A CTA with one connection to receive from and one to send to.

@@ -108,6 +108,7 @@ struct ProtoLL {
       Pack<T, 8> own, result;
       if (t.src != 0) {
         own = wide ? load<T, 8>(t.src + at) : loadElements<T>(t.src + at, t.bytes - at);
+        own = prepare(op, own);
         result = own;
       }
       if (t.recv) {
@@ -117,6 +118,7 @@ struct ProtoLL {
         const Pack<T, 8> received = join<T>(data0, data1);
         result = t.src != 0 ? reduce(op, received, own) : received;
       }
+      if (t.finishes) result = finish(op, result);
       if (t.send) {
         uint32_t data0, data1;
         split(result, data0, data1);

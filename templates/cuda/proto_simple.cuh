@@ -100,10 +100,8 @@ struct ProtoSimple {
     const Address in = slot(r.fifo, r.step, r.slotBytes);
     const Address out = slot(s.fifo, s.step, s.slotBytes);
     const Pipes p = {
-        t.src != 0 ? t.src : in,
-        t.reduces() ? in : 0,
-        t.dst != 0 ? t.dst : out,
-        t.dst != 0 && t.send ? out : 0,
+        t.src != 0 ? t.src : in,        t.reduces() ? in : 0, t.dst != 0 ? t.dst : out,
+        t.dst != 0 && t.send ? out : 0, t.src != 0,           t.finishes,
     };
     uint32_t at = 0;
     if (((p.src | p.received | p.dst | p.next) & 15) == 0) {
@@ -118,6 +116,8 @@ struct ProtoSimple {
   struct Pipes {
     Address src, received;
     Address dst, next;
+    bool own;       // src is this rank's input, not what arrived
+    bool finishes;  // Transfer::finishes
   };
 
   // Moves packs of Width bytes from offset `begin` on, as many as fit before `end`, and returns where they end. A warp
@@ -137,12 +137,20 @@ struct ProtoSimple {
       Pack<T, Width> pack[Unroll];
 #pragma unroll
       for (uint32_t i = 0; i < Unroll; i++) pack[i] = load<T, Width>(p.src + at + i * lineBytes);
+      if (p.own) {
+#pragma unroll
+        for (uint32_t i = 0; i < Unroll; i++) pack[i] = prepare(op, pack[i]);
+      }
       if (p.received != 0) {
         Pack<T, Width> received[Unroll];
 #pragma unroll
         for (uint32_t i = 0; i < Unroll; i++) received[i] = load<T, Width>(p.received + at + i * lineBytes);
 #pragma unroll
         for (uint32_t i = 0; i < Unroll; i++) pack[i] = reduce(op, received[i], pack[i]);
+      }
+      if (p.finishes) {
+#pragma unroll
+        for (uint32_t i = 0; i < Unroll; i++) pack[i] = finish(op, pack[i]);
       }
 #pragma unroll
       for (uint32_t i = 0; i < Unroll; i++) store(p.dst + at + i * lineBytes, pack[i]);
