@@ -60,6 +60,16 @@ func (t DataType) Float() bool { return dataTypes[t].float }
 // Signed reports whether t has negative values.
 func (t DataType) Signed() bool { return dataTypes[t].signed }
 
+// ReduceSM returns the least compute capability, times 10, that reductions of t
+// need, 0 for any: those of 8-bit floats are conversions that sm_90 has (NCCL
+// v2.30 src/device/generate.py, required_cuda, which asks for the same).
+func (t DataType) ReduceSM() int {
+	if t == F8E4M3 || t == F8E5M2 {
+		return 90
+	}
+	return 0
+}
+
 // LongName returns nccl-tests' name of t ("float" for Float32).
 func (t DataType) LongName() string { return dataTypes[t].long }
 

@@ -136,11 +136,12 @@ type Need struct {
 func needOf(v coll.Variant) Need {
 	var need Need
 	if v.Func.Reduces() {
+		need.SM = v.Type.ReduceSM()
 		switch v.Type {
 		case coll.BFloat16:
-			need = Need{CUDA: 11000}
+			need.CUDA = 11000
 		case coll.F8E4M3, coll.F8E5M2:
-			need = Need{CUDA: 11080, SM: 90}
+			need.CUDA = 11080
 		}
 	}
 	if v.Func.HasAlgo() && inSwitch(v.Algo) {
