@@ -88,6 +88,9 @@ func (p product) kernelsFile(positions []int) *jen.File {
 	f.Comment("Kernel is one compiled kernel. Its method PTX returns its module.")
 	f.Type().Id("Kernel").Op("=").Qual(kernelPath, "Kernel")
 	f.Line()
+	f.Comment("SMError says that a variant has kernels, but none for a GPU that old.")
+	f.Type().Id("SMError").Op("=").Qual(kernelPath, "SMError")
+	f.Line()
 	f.Comment("Kernels returns every kernel of this build, by ID of its variant, then by target.")
 	f.Comment("The slice is shared and not to be changed.")
 	f.Func().Id("Kernels").Params().Index().Id("Kernel").Block(jen.Return(jen.Id("table").Dot("Kernels").Call()))
@@ -135,12 +138,13 @@ func variantFields(v coll.Variant) []jen.Code {
 func (p product) dispatchFile() *jen.File {
 	entries, reasons := p.dispatch()
 	f := newFile()
-	f.Comment("Lookup returns the kernel that serves v, without allocating. Without one the error")
-	f.Comment("is a result.ErrNotBuilt, if v is valid but this build has no kernel for it, or a")
-	f.Comment("result.ErrInvalidArgument that names the rule by which v is not valid.")
-	f.Func().Id("Lookup").Params(jen.Id("v").Qual(collPath, "Variant")).
+	f.Comment("Lookup returns the kernel that serves v best on a GPU of compute capability sm, times")
+	f.Comment("10, without allocating. Without one the error is a result.ErrNotBuilt, if v is valid")
+	f.Comment("but this build has no kernel for it, or a result.ErrInvalidArgument that names the rule")
+	f.Comment("by which v is not valid or the GPU too old.")
+	f.Func().Id("Lookup").Params(jen.Id("v").Qual(collPath, "Variant"), jen.Id("sm").Int()).
 		Params(jen.Op("*").Id("Kernel"), jen.Error()).
-		Block(jen.Return(jen.Id("table").Dot("Lookup").Call(jen.Id("v"))))
+		Block(jen.Return(jen.Id("table").Dot("Lookup").Call(jen.Id("v"), jen.Id("sm"))))
 	f.Line()
 	f.Var().Id("table").Op("=").Qual(kernelPath, "NewTable").
 		Call(jen.Id("dispatch").Index(jen.Op(":")), jen.Id("reasons"), jen.Id("kernels"), jen.Id("archiveData"))
@@ -158,7 +162,7 @@ func (p product) dispatchFile() *jen.File {
 		g.Line()
 	})
 	f.Line()
-	f.Comment("dispatch has an entry for each coll.ID: the index of the kernel that serves the")
+	f.Comment("dispatch has an entry for each coll.ID: the index of the first kernel that serves the")
 	f.Comment(fmt.Sprintf("variant, %d if it is valid but not built, or below that the rule that excludes it.", kernel.NotBuilt))
 	f.Comment("The columns of a line are, each with the protocols " + names[coll.Proto](coll.NumProtos) + ":")
 	f.Comment(names[coll.Algo](coll.NumAlgos) + ".")

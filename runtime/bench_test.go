@@ -112,7 +112,7 @@ func BenchmarkLaunch(b *testing.B) {
 				buffers[rank], err = c.Device().Alloc(4096, "benchmark")
 				require.NoError(b, err)
 			}
-			kernel, err := generated.Lookup(coll.Variant{Func: coll.AllReduce, Op: coll.Sum, Type: coll.Float32, Algo: coll.Ring, Proto: coll.LL})
+			kernel, err := generated.Lookup(coll.Variant{Func: coll.AllReduce, Op: coll.Sum, Type: coll.Float32, Algo: coll.Ring, Proto: coll.LL}, comms[0].Device().Info().SM)
 			require.NoError(b, err)
 			var args [2]abi.KernelArgs // without works: the kernel does nothing
 			var launches [2]device.Launch

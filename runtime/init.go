@@ -54,7 +54,7 @@ type initializer struct {
 	cfg    *Config
 	shared *shared
 
-	kernels []*generated.Kernel // to be loaded
+	variants []coll.Variant // of the kernels to be loaded: each device has its best of each
 }
 
 // place finds the GPU of each rank in the system, and the rings.
@@ -148,27 +148,36 @@ func (i *initializer) busOf(dev device.Device) (topo.BusID, *result.Error) {
 // load loads the kernels that may be asked for on every device.
 func (i *initializer) load() error {
 	if i.cfg.Kernels == nil {
-		for k := range generated.Kernels() {
-			i.want(&generated.Kernels()[k])
+		for _, k := range generated.Kernels() {
+			if k.SM <= i.oldest().Info().SM {
+				i.want(k.Variant)
+			}
 		}
 	}
 	for _, v := range i.cfg.Kernels {
-		k, err := generated.Lookup(v)
+		k, err := i.lookup(v)
 		if err != nil {
 			return result.Wrap(result.InvalidArgument, "Config.Kernels", err)
 		}
-		i.want(k)
+		i.want(k.Variant)
 	}
-	p := loading{cfg: i.cfg, total: len(i.kernels) * len(ranksByDevice(i.cfg.Devices)), said: time.Now()}
+	p := loading{cfg: i.cfg, total: len(i.variants) * len(ranksByDevice(i.cfg.Devices)), said: time.Now()}
 	seen := map[device.Device]bool{}
 	for _, c := range i.shared.comms {
+		kernels := make([]*generated.Kernel, len(i.variants))
+		for n, v := range i.variants {
+			var err error
+			if kernels[n], err = generated.Lookup(v, c.device.Info().SM); err != nil {
+				return err
+			}
+		}
 		var err error
-		if c.kernels, err = launch.Load(i.ctx, c.device, i.kernels, p.progress); err != nil {
+		if c.kernels, err = launch.Load(i.ctx, c.device, kernels, p.progress); err != nil {
 			return err
 		}
 		if !seen[c.device] {
 			seen[c.device] = true
-			p.before += len(i.kernels)
+			p.before += len(kernels)
 		}
 	}
 	return nil
@@ -205,20 +214,27 @@ func ranksByDevice(devices []device.Device) map[device.Device]int {
 	return ranks
 }
 
-// want adds a kernel that all devices can run, once.
-func (i *initializer) want(k *generated.Kernel) {
-	if !slices.Contains(i.kernels, k) && k.SM <= i.minSM() {
-		i.kernels = append(i.kernels, k)
+// want adds the kernels of a canonical variant, which all devices can run, once.
+func (i *initializer) want(v coll.Variant) {
+	if !slices.Contains(i.variants, v) {
+		i.variants = append(i.variants, v)
 	}
 }
 
-// minSM returns the lowest compute capability times 10 of the devices.
-func (i *initializer) minSM() int {
-	sm := i.cfg.Devices[0].Info().SM
-	for _, dev := range i.cfg.Devices {
-		sm = min(sm, dev.Info().SM)
+// oldest returns the first device of the lowest compute capability.
+func (i *initializer) oldest() device.Device {
+	return slices.MinFunc(i.cfg.Devices, func(a, b device.Device) int { return a.Info().SM - b.Info().SM })
+}
+
+// lookup returns the kernel of v for the oldest device. If it has one, all have.
+func (i *initializer) lookup(v coll.Variant) (*generated.Kernel, error) {
+	dev := i.oldest()
+	k, err := generated.Lookup(v, dev.Info().SM)
+	var old *generated.SMError
+	if errors.As(err, &old) {
+		old.GPU = fmt.Sprintf("GPU %d", dev.Ordinal())
 	}
-	return sm
+	return k, err
 }
 
 // model makes the planner's model from what the devices can hold.
@@ -245,41 +261,46 @@ func (i *initializer) model() error {
 		for t := range coll.DataType(coll.NumDataTypes) {
 			call := planner.Call{Func: coll.AllReduce, Op: op, Type: t, Count: 1}
 			_, err := i.shared.model.Choose(call, i.shared.options)
-			if errors.As(err, &i.shared.refused[op][t]) && i.notLoaded(call) {
-				i.shared.refused[op][t] = result.New(result.InvalidUsage, opInit,
-					"the kernels for %v of %v are not among Config.Kernels; name one there", op, t)
+			if errors.As(err, &i.shared.refused[op][t]) {
+				if why := i.missing(call); why != nil {
+					i.shared.refused[op][t] = why
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// notLoaded reports whether call would be possible if Config.Kernels named more.
-func (i *initializer) notLoaded(call planner.Call) bool {
+// missing says why a call is impossible that newer GPUs, or more in
+// Config.Kernels, would make possible; nil if neither would.
+func (i *initializer) missing(call planner.Call) *result.Error {
 	v := coll.Variant{Func: call.Func, Op: call.Op, Type: call.Type}
 	for v.Algo = range coll.Algo(coll.NumAlgos) {
 		for v.Proto = range coll.Proto(coll.NumProtos) {
-			k, err := generated.Lookup(v)
-			if err == nil && i.shared.options.Algos.Has(v.Algo) && i.shared.options.Protos.Has(v.Proto) && !slices.Contains(i.kernels, k) {
-				return true
+			if !i.shared.options.Algos.Has(v.Algo) || !i.shared.options.Protos.Has(v.Proto) {
+				continue
+			}
+			k, err := i.lookup(v)
+			var old *generated.SMError
+			switch {
+			case errors.As(err, &old):
+				return result.New(result.InvalidArgument, opInit, "%w", old)
+			case err == nil && !slices.Contains(i.variants, k.Variant):
+				return result.New(result.InvalidUsage, opInit,
+					"the kernels for %v of %v are not among Config.Kernels; name one there", call.Op, call.Type)
 			}
 		}
 	}
-	return false
+	return nil
 }
 
-// kernel returns nil if the kernel of v will be loaded, else why not.
+// kernel returns nil if the kernels of v will be loaded, else why not.
 func (i *initializer) kernel(v coll.Variant) error {
-	k, err := generated.Lookup(v)
-	switch {
-	case err != nil:
-		return err
-	case k.SM > i.minSM():
-		return result.New(result.InvalidArgument, "find kernel", "%s needs sm_%d; a GPU is sm_%d", v, k.SM, i.minSM())
-	case !slices.Contains(i.kernels, k):
-		return result.New(result.InvalidUsage, "find kernel", "%s is not among Config.Kernels", v)
+	k, err := i.lookup(v)
+	if err == nil && !slices.Contains(i.variants, k.Variant) {
+		err = result.New(result.InvalidUsage, "find kernel", "%s is not among Config.Kernels", v)
 	}
-	return nil
+	return err
 }
 
 // allocate makes the communicator's memory on the devices.
@@ -290,8 +311,8 @@ func (i *initializer) allocate() error {
 		c.Rings = append(c.Rings, s.ring.Ring(ch))
 	}
 	limits := i.cfg.limits()
-	for _, k := range i.kernels {
-		p := k.Variant.Proto
+	for _, v := range i.variants {
+		p := v.Proto
 		c.BufferBytes[p] = int64(limits.BufferBytes[p])
 	}
 	var err error
@@ -314,7 +335,7 @@ func (i *initializer) queues() error {
 // report logs what was made.
 func (i *initializer) report() {
 	s := i.shared
-	s.log.Info("communicator made", "subsys", "INIT", "ranks", len(s.comms), "channels", s.model.Channels(), "kernels", len(i.kernels))
+	s.log.Info("communicator made", "subsys", "INIT", "ranks", len(s.comms), "channels", s.model.Channels(), "kernels", len(i.variants))
 	for _, n := range i.cfg.System.Notes {
 		s.log.Info("topology", "subsys", "GRAPH", "system", i.cfg.System.Name, "line", n.Line, "column", n.Column, "note", n.Text)
 	}

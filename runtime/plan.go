@@ -89,7 +89,7 @@ func (c *Comm) newPlan(calls []call) (*plan, error) {
 		return &p, nil
 	}
 	for _, l := range c.shared.model.Plan(tasks).Launches {
-		kernel, err := generated.Lookup(l.Variant)
+		kernel, err := generated.Lookup(l.Variant, c.device.Info().SM)
 		if err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func archived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	v, err := coll.ParseVariant(args[1])
 	ts.Check(err)
-	k, err := generated.Lookup(v)
+	k, err := generated.Lookup(v, 70)
 	ts.Check(err)
 	text, err := k.PTX()
 	ts.Check(err)

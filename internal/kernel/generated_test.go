@@ -29,13 +29,16 @@ const maxArchiveBytes = 2 << 20
 // the one the manifest describes.
 func TestGenerated(t *testing.T) {
 	served := map[*generated.Kernel]bool{}
-	for id := range coll.ID(coll.NumIDs) {
-		k, err := generated.Lookup(id.Variant())
-		if err != nil {
-			require.True(t, errors.Is(err, result.ErrNotBuilt) != errors.Is(err, result.ErrInvalidArgument), "%v", err)
-			continue
+	for _, sm := range []int{70, 80, 90, 100} {
+		for id := range coll.ID(coll.NumIDs) {
+			k, err := generated.Lookup(id.Variant(), sm)
+			if err != nil {
+				require.True(t, errors.Is(err, result.ErrNotBuilt) != errors.Is(err, result.ErrInvalidArgument), "%v", err)
+				continue
+			}
+			require.LessOrEqual(t, k.SM, sm)
+			served[k] = true
 		}
-		served[k] = true
 	}
 	manifest, err := generated.Manifest()
 	require.NoError(t, err)
@@ -45,7 +48,7 @@ func TestGenerated(t *testing.T) {
 	for i := range kernels {
 		k := &kernels[i]
 		require.True(t, served[k], "%s serves no variant", k.Symbol)
-		own, err := generated.Lookup(k.Variant)
+		own, err := generated.Lookup(k.Variant, k.SM)
 		require.NoError(t, err)
 		require.Same(t, k, own)
 		require.Equal(t, k.Variant.String(), k.Symbol)
@@ -109,7 +112,7 @@ func BenchmarkLookup(b *testing.B) {
 	v := coll.Variant{Func: coll.AllReduce, Op: coll.Sum, Type: coll.Float32, Algo: coll.Ring, Proto: coll.LL}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := generated.Lookup(v); err != nil {
+		if _, err := generated.Lookup(v, 90); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -119,7 +122,7 @@ func BenchmarkLookupRefused(b *testing.B) {
 	v := coll.Variant{Func: coll.AllReduce, Op: coll.Prod, Type: coll.Float32, Algo: coll.NVLS, Proto: coll.Simple}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := generated.Lookup(v); err == nil {
+		if _, err := generated.Lookup(v, 90); err == nil {
 			b.Fatal("an invalid variant has a kernel")
 		}
 	}

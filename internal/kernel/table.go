@@ -1,6 +1,9 @@
 package kernel
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
@@ -19,9 +22,9 @@ type Table struct {
 }
 
 // NewTable returns the table of the given kernels, whose PTX lies in the
-// archive data. dispatch has an entry for each [coll.ID]: the index of the
-// kernel that serves it, [NotBuilt], or [Excluded] of an index into reasons.
-// The table keeps its arguments.
+// archive data: by ID of their variant, then by target. dispatch has an entry for
+// each [coll.ID]: the index of the first kernel that serves it, [NotBuilt], or
+// [Excluded] of an index into reasons. The table keeps its arguments.
 func NewTable(dispatch []int16, reasons []string, kernels []Kernel, data []byte) *Table {
 	source := newSource(data)
 	for i := range kernels {
@@ -34,15 +37,19 @@ func NewTable(dispatch []int16, reasons []string, kernels []Kernel, data []byte)
 // slice is shared and not to be changed.
 func (t *Table) Kernels() []Kernel { return t.kernels }
 
-// Lookup returns the kernel that serves v: that of its canonical variant, for
-// the lowest target there is. It does not allocate when there is one.
-func (t *Table) Lookup(v coll.Variant) (*Kernel, error) {
+// Lookup returns the kernel that serves v on a GPU of compute capability sm,
+// times 10: that of its canonical variant, for the highest target that the GPU
+// has. It does not allocate when there is one.
+func (t *Table) Lookup(v coll.Variant, sm int) (*Kernel, error) {
 	if inRange(v) {
-		if i := t.dispatch[v.ID()]; i >= 0 {
+		if i := int(t.dispatch[v.ID()]); i >= 0 && t.kernels[i].SM <= sm {
+			for next := i + 1; next < len(t.kernels) && t.kernels[next].Variant == t.kernels[i].Variant && t.kernels[next].SM <= sm; next++ {
+				i = next
+			}
 			return &t.kernels[i], nil
 		}
 	}
-	return nil, t.refuse(v)
+	return nil, t.refuse(v, sm)
 }
 
 // inRange reports whether every field of v is one of its enumeration. Only then
@@ -67,15 +74,37 @@ type cause refusal
 func (c *cause) Error() string { return c.variant.String() + ": " + c.why }
 func (c *cause) Unwrap() error { return c.kind }
 
-// refuse returns the error of a variant without a kernel.
-func (t *Table) refuse(v coll.Variant) error {
+// SMError says that a variant has kernels, but none for a GPU that old.
+type SMError struct {
+	Variant  coll.Variant
+	Need, SM int    // compute capabilities times 10: the least with a kernel, and the GPU's
+	GPU      string // names the GPU, where one is known: "GPU 0"
+}
+
+// Error names the rule that excludes the GPU.
+func (e *SMError) Error() string {
+	what := e.Variant.String() + " needs"
+	if e.Variant.Func.Reduces() && e.Variant.Type.ReduceSM() == e.Need {
+		what = e.Variant.Type.String() + " reductions need"
+	}
+	return fmt.Sprintf("%s compute capability %d.%d; %s is sm_%d", what, e.Need/10, e.Need%10, cmp.Or(e.GPU, "the GPU"), e.SM)
+}
+
+// refuse returns the error of a variant without a kernel for a GPU of compute
+// capability sm, times 10.
+func (t *Table) refuse(v coll.Variant, sm int) error {
 	if !inRange(v) {
 		return result.New(result.InvalidArgument, "find kernel",
 			"variant {%d %d %d %d %d}: a field is outside its enumeration", v.Func, v.Op, v.Type, v.Algo, v.Proto)
 	}
+	i := t.dispatch[v.ID()]
+	if i >= 0 {
+		return &result.Error{Code: result.InvalidArgument, Op: "find kernel", Peer: result.NoPeer,
+			Err: &SMError{Variant: v, Need: t.kernels[i].SM, SM: sm}}
+	}
 	r := &refusal{variant: v}
 	r.err = result.Error{Code: result.InvalidArgument, Op: "find kernel", Peer: result.NoPeer, Err: (*cause)(r)}
-	if i := t.dispatch[v.ID()]; i == NotBuilt {
+	if i == NotBuilt {
 		r.err.Code, r.kind = result.InvalidUsage, result.ErrNotBuilt
 		r.why = "valid, but this build has no kernel for it (nccl-gen -list -built lists those it has)"
 	} else {

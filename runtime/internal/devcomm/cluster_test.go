@@ -105,7 +105,7 @@ func newCluster(t testing.TB, s setup) *cluster {
 // function returns a rank's kernel of a variant.
 func (c *cluster) function(v coll.Variant, rank int) device.Function {
 	if c.modules[v] == nil {
-		kernel, err := generated.Lookup(v)
+		kernel, err := generated.Lookup(v, c.devices[0].Info().SM)
 		require.NoError(c.t, err)
 		ptx, err := kernel.PTX()
 		require.NoError(c.t, err)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
@@ -36,6 +37,11 @@ type Machine struct {
 
 // NumGPUs returns how many GPUs the machine has.
 func (m *Machine) NumGPUs() int { return len(m.gpus) }
+
+// leastSM returns the lowest compute capability, times 10, of the first GPUs.
+func (m *Machine) leastSM(gpus int) int {
+	return slices.MinFunc(m.gpus[:gpus], func(a, b device.Info) int { return a.SM - b.SM }).SM
+}
 
 // where names the machine in refusals.
 func (m *Machine) where() string {

@@ -58,7 +58,7 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err := c.hangs(sizes); err != nil {
 		return err
 	}
-	walks, skipped, err := chooseWalks(c)
+	walks, skipped, err := chooseWalks(c, m.leastSM(c.Threads*c.GPUs))
 	if err != nil {
 		return err
 	}

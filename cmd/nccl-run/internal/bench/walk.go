@@ -25,8 +25,9 @@ type typeOp struct {
 	op  coll.UserOp
 }
 
-// chooseWalks returns what is to run, and what this build cannot.
-func chooseWalks(c *Config) (walks []walk, skipped []report.Skipped, err error) {
+// chooseWalks returns what is to run, and what this build or GPUs of compute
+// capability sm, times 10, cannot.
+func chooseWalks(c *Config, sm int) (walks []walk, skipped []report.Skipped, err error) {
 	choices := [][]coll.Proto{nil}
 	if len(c.Protos) > 0 {
 		choices = nil
@@ -43,13 +44,13 @@ func chooseWalks(c *Config) (walks []walk, skipped []report.Skipped, err error) 
 		for _, t := range c.Types {
 			for _, o := range c.Ops {
 				k := typeOp{t, o}
-				variants, err := builtVariants(k, c.Algos, protos)
+				variants, err := builtVariants(k, sm, c.Algos, protos)
 				switch {
 				case err == nil:
 					w.cases = append(w.cases, k)
 					if c.Trace {
 						// To say why not, the planner must know the others.
-						variants, _ = builtVariants(k, nil, nil)
+						variants, _ = builtVariants(k, sm, nil, nil)
 					}
 					w.variants = append(w.variants, variants...)
 				case !c.SkipUnbuilt:
@@ -79,10 +80,10 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// builtVariants returns the kernels that can serve k with the given choices, nil
-// for any. If there is none the error is why: not built, rather than a rule that
+// builtVariants returns the kernels that can serve k on GPUs of compute capability
+// sm, times 10, with the given choices, nil for any. If there is none the error is why: not built, rather than a rule that
 // excludes some algorithm or protocol.
-func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Variant, error) {
+func builtVariants(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) ([]coll.Variant, error) {
 	tried, among := algos, protos
 	if tried == nil {
 		tried = every[coll.Algo](coll.NumAlgos)
@@ -97,7 +98,7 @@ func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Var
 	for _, a := range tried {
 		for _, p := range among {
 			v := coll.Variant{Func: coll.AllReduce, Op: k.op.Device(k.typ), Type: k.typ, Algo: a, Proto: p}
-			_, err := generated.Lookup(v)
+			_, err := generated.Lookup(v, sm)
 			switch {
 			case err == nil:
 				built = append(built, v)
@@ -110,7 +111,7 @@ func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Var
 	case built != nil:
 		return built, nil
 	case errors.Is(why, result.ErrNotBuilt):
-		return nil, notBuilt(k, algos, protos)
+		return nil, notBuilt(k, sm, algos, protos)
 	default:
 		return nil, why
 	}
@@ -118,7 +119,7 @@ func builtVariants(k typeOp, algos []coll.Algo, protos []coll.Proto) ([]coll.Var
 
 // notBuilt is the error of a case without a kernel, in the words of the flags: what
 // was chosen, and what could have been.
-func notBuilt(k typeOp, algos []coll.Algo, protos []coll.Proto) error {
+func notBuilt(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) error {
 	if algos == nil && protos == nil {
 		return fmt.Errorf("%w; nccl-gen -list -built lists what is", result.ErrNotBuilt)
 	}
@@ -129,7 +130,7 @@ func notBuilt(k typeOp, algos []coll.Algo, protos []coll.Proto) error {
 	if protos != nil {
 		choice += fmt.Sprintf(" with %v", protos[0])
 	}
-	possible, err := builtVariants(k, nil, nil)
+	possible, err := builtVariants(k, sm, nil, nil)
 	if err != nil {
 		return err
 	}
