@@ -14,7 +14,6 @@ type family struct {
 	Protos []coll.Proto
 	Ops    []coll.RedOp
 	Types  []coll.DataType // as callers name them; kernels are those of the canonical types
-	SMs    []int           // targets for which the header has a source of its own
 
 	Header    string // in templates/cuda
 	Algorithm string // class template in Header
@@ -27,12 +26,45 @@ var families = []family{
 		Func:      coll.AllReduce,
 		Algo:      coll.Ring,
 		Protos:    []coll.Proto{coll.LL, coll.Simple},
-		Ops:       []coll.RedOp{coll.Sum, coll.Prod, coll.MinMax},
-		Types:     []coll.DataType{coll.Int32, coll.Uint32, coll.Uint8, coll.Int8, coll.Float16, coll.Float32, coll.Float64},
-		SMs:       []int{70},
+		Ops:       every[coll.RedOp](coll.NumRedOps),
+		Types:     every[coll.DataType](coll.NumDataTypes),
 		Header:    "all_reduce.cuh",
 		Algorithm: "AllReduceRing",
 	},
+}
+
+// every returns the first n values of an enumeration, which are all.
+func every[E ~uint8](n int) []E {
+	all := make([]E, n)
+	for i := range all {
+		all[i] = E(i)
+	}
+	return all
+}
+
+// arithmetic lists, for types whose arithmetic is not of one source for all
+// targets, the struct of the headers that kernels use from a target on, by
+// compute capability times 10. All other types have one source, for the baseline,
+// and their struct has the type's name.
+var arithmetic = map[coll.DataType]map[int]string{
+	coll.BFloat16: {70: "bf16", 90: "bf16_sm90"},
+	coll.F8E4M3:   {90: "f8e4m3"},
+	coll.F8E5M2:   {90: "f8e5m2"},
+}
+
+// structOf returns the name of the struct with t's arithmetic for a target, ""
+// if there is none, and the lowest target that it serves.
+func structOf(t coll.DataType, target Target) (name string, from Target) {
+	sources, ok := arithmetic[t]
+	if !ok {
+		return t.String(), Targets[0]
+	}
+	for _, other := range Targets {
+		if other.SM <= target.SM && sources[other.SM] != "" {
+			name, from = sources[other.SM], other
+		}
+	}
+	return name, from
 }
 
 // Unit is one kernel to build: a canonical variant for one target.
@@ -53,7 +85,7 @@ func Units() []Unit {
 		f := &families[i]
 		for v := range f.variants() {
 			for _, t := range Targets {
-				if slices.Contains(f.SMs, t.SM) {
+				if _, from := structOf(v.Type, t); from == t {
 					units = append(units, Unit{v, t, f})
 				}
 			}
@@ -68,13 +100,16 @@ func Units() []Unit {
 	return units
 }
 
-// variants returns the set of the family's canonical variants.
+// variants returns the set of the family's valid canonical variants.
 func (f *family) variants() map[coll.Variant]bool {
 	set := map[coll.Variant]bool{}
 	for _, proto := range f.Protos {
 		for _, op := range f.Ops {
 			for _, t := range f.Types {
-				set[Canonical(coll.Variant{Func: f.Func, Op: op, Type: t, Algo: f.Algo, Proto: proto})] = true
+				v := coll.Variant{Func: f.Func, Op: op, Type: t, Algo: f.Algo, Proto: proto}
+				if Excluded(v) == nil {
+					set[Canonical(v)] = true
+				}
 			}
 		}
 	}

@@ -235,7 +235,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"invalid", Options{Only: mustPattern(t, "AllReduce Prod f32 NVLS Simple")}, "invalid variant: NVLS reduces in the switch"},
 		{"all invalid", Options{Only: mustPattern(t, "Broadcast Tree *")}, "all 3 variants that the pattern names are invalid"},
 		{"nothing", Options{Only: mustPattern(t, "SendRecv Ring")}, "the pattern names no variant"},
-		{"target", Options{Targets: Targets[1:]}, "no variant has a source of its own for sm_90;"},
+		{"target", Options{Only: mustPattern(t, "* * f16"), Targets: Targets[1:]}, "none of the variants that the pattern names has a source of its own for sm_90;"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Generate(t.Context(), test.options)

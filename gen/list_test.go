@@ -12,7 +12,7 @@ func TestList(t *testing.T) {
 	require.Len(t, rows, 2)
 	space := Space()
 	for _, row := range rows {
-		require.True(t, row.Built)
+		require.Equal(t, Targets[:1], row.Targets)
 		require.Equal(t, space[row.Number], row.Row)
 	}
 	all, err := List(Options{}, false)
@@ -22,9 +22,30 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	kernels := map[string]bool{}
 	for _, row := range built {
-		kernels[row.Canonical.String()] = true
+		for _, target := range row.Targets {
+			kernels[Unit{Variant: row.Canonical, Target: target}.Name()] = true
+		}
 	}
 	require.Len(t, kernels, len(Units()))
+}
+
+// A variant is listed with each target that has a kernel of its own for it.
+func TestListTargets(t *testing.T) {
+	for _, test := range []struct {
+		pattern string
+		targets []Target
+	}{
+		{"AllReduce Sum f16 Ring LL", Targets[:1]},
+		{"AllReduce MinMax bf16 Ring Simple", Targets},
+		{"AllReduce PreMulSum f8e5m2 Ring LL", Targets[1:]},
+		{"AllReduce Sum bf16 Tree LL", nil},
+		{"AllReduce SumPostDiv bf16 Ring LL", nil},
+	} {
+		rows, err := List(Options{Only: mustPattern(t, test.pattern)}, false)
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		require.Equal(t, test.targets, rows[0].Targets, test.pattern)
+	}
 }
 
 // A pattern that leaves no row is refused as it is for generating.

@@ -50,8 +50,9 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 // nothing says why no kernel with sources is named.
 func (o *Options) nothing() error {
-	if o.Only == nil {
-		return &UsageError{fmt.Errorf("no variant has a source of its own for %s; targets are for variants whose source differs there", alternatives(o.Targets))}
+	named := func(u Unit) bool { return o.Only.MatchUnit(u) }
+	if o.Only == nil || slices.ContainsFunc(Units(), named) {
+		return &UsageError{fmt.Errorf("none of the variants that the pattern names has a source of its own for %s; targets are for variants whose source differs there", alternatives(o.Targets))}
 	}
 	valid, invalid := 0, 0
 	var reason *Reason

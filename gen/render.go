@@ -9,8 +9,8 @@ import (
 	"github.com/ncclgo/ncclgo/internal/abi"
 )
 
-// cppProtos are the protocols as the headers spell them. Types and operators are
-// spelled as coll does.
+// cppProtos are the protocols as the headers spell them. Operators are spelled as
+// coll does, types as structOf says.
 var cppProtos = [coll.NumProtos]string{coll.LL: "ProtoLL", coll.LL128: "ProtoLL128", coll.Simple: "ProtoSimple"}
 
 // instance is what the template of a unit is filled with.
@@ -32,13 +32,17 @@ func (s *sources) render(u Unit) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", templateDir, err)
 	}
+	arithmetic, _ := structOf(u.Variant.Type, u.Target)
+	if arithmetic == "" {
+		return nil, &UsageError{fmt.Errorf("%s has no source for %s: reductions of %s need sm_%d", u.Variant, u.Target, u.Variant.Type, u.Variant.Type.ReduceSM())}
+	}
 	var out bytes.Buffer
 	err = t.Execute(&out, instance{
 		Header:    header,
 		Include:   u.family.Header,
 		Symbol:    u.Variant.String(),
 		Algorithm: u.family.Algorithm,
-		Type:      u.Variant.Type.String(),
+		Type:      arithmetic,
 		Op:        u.Variant.Op.String(),
 		Proto:     cppProtos[u.Variant.Proto],
 		Threads:   abi.MaxThreads,

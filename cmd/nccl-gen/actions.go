@@ -47,7 +47,7 @@ func list(out *bufio.Writer, r *request) error {
 	const format = "%6s  %-52s  %-52s  %4s  %-15s  %s\n"
 	fmt.Fprintf(out, format, "# row", "variant", "canonical", "nccl", "needs", "status")
 	valid, served := 0, 0
-	kernels := map[coll.Variant]bool{}
+	kernels := map[string]bool{}
 	for _, row := range rows {
 		canonical, primary, needs, status := "-", "-", "-", "not built"
 		if row.Reason != nil {
@@ -59,10 +59,13 @@ func list(out *bufio.Writer, r *request) error {
 				primary = fmt.Sprint(row.Primary)
 			}
 		}
-		if row.Built {
+		if row.Targets != nil {
 			served++
-			kernels[row.Canonical] = true
-			status = "built"
+			status = "built for"
+			for _, t := range row.Targets {
+				kernels[gen.Unit{Variant: row.Canonical, Target: t}.Name()] = true
+				status += " " + t.String()
+			}
 		}
 		fmt.Fprintf(out, format, fmt.Sprint(row.Number), row.Variant, canonical, primary, needs, status)
 	}

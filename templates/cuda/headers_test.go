@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/gen"
 	"github.com/ncclgo/ncclgo/generated"
+	"github.com/ncclgo/ncclgo/internal/kernel"
 	"github.com/ncclgo/ncclgo/internal/testenv"
 )
 
@@ -74,7 +76,8 @@ func TestLayers(t *testing.T) {
 }
 
 // assertion matches "// ptx PATTERN:- "text"", where pattern and minus are
-// optional.
+// optional. A pattern matches symbols, or symbols with their target's suffix,
+// such as ".sm_90".
 var assertion = regexp.MustCompile(`// ptx(?: (\S+?))?:(-?) "([^"]+)"`)
 
 // The assertions in the headers hold for the kernels that ship.
@@ -84,7 +87,7 @@ func TestPTXAssertions(t *testing.T) {
 	for i := range kernels {
 		ptx, err := kernels[i].PTX()
 		require.NoError(t, err)
-		texts[kernels[i].Symbol] = string(ptx)
+		texts[kernel.ModuleName(kernels[i].Symbol, kernels[i].SM)] = string(ptx)
 	}
 	require.NotEmpty(t, texts)
 	for _, name := range headers(t) {
@@ -92,17 +95,18 @@ func TestPTXAssertions(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range assertion.FindAllStringSubmatch(string(raw), -1) {
 			pattern, absent, want := m[1], m[2] == "-", m[3]
+			if !strings.Contains(pattern, ".sm_") {
+				pattern = cmp.Or(pattern, "*") + ".sm_*"
+			}
 			matched := 0
-			for symbol, text := range texts {
-				if pattern != "" {
-					ok, err := path.Match(pattern, symbol)
-					require.NoError(t, err)
-					if !ok {
-						continue
-					}
+			for module, text := range texts {
+				ok, err := path.Match(pattern, module)
+				require.NoError(t, err)
+				if !ok {
+					continue
 				}
 				matched++
-				require.Equal(t, !absent, strings.Contains(text, want), "%s: %s in %s", name, m[0], symbol)
+				require.Equal(t, !absent, strings.Contains(text, want), "%s: %s in %s", name, m[0], module)
 			}
 			require.NotZero(t, matched, "%s: %s: no kernel matches", name, m[0])
 		}

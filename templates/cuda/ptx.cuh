@@ -212,6 +212,20 @@ __device__ __forceinline__ uint32_t prmtB32(uint32_t a, uint32_t b, uint32_t sel
 // --- Arithmetic. Every rounding is written, so no compiler contracts or reassociates. min and max: if one operand is
 // NaN the result is the other, if both are it is the canonical NaN, and -0 < +0 (PTX ISA, min and max). ---
 
+// mul.hi.u32: the upper half of the product
+__device__ __forceinline__ uint32_t mulHiU32(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("mul.hi.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// mul.hi.u64
+__device__ __forceinline__ uint64_t mulHiU64(uint64_t a, uint64_t b) {
+  uint64_t d;
+  asm("mul.hi.u64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+
 // add.rn.f32
 __device__ __forceinline__ uint32_t addRnF32(uint32_t a, uint32_t b) {
   uint32_t d;
@@ -293,6 +307,76 @@ __device__ __forceinline__ uint32_t cvtF32F16(uint16_t a) {
 __device__ __forceinline__ uint16_t cvtRnF16F32(uint32_t a) {
   uint16_t d;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(d) : "r"(a));
+  return d;
+}
+
+// min.f16x2, from sm_80 on
+__device__ __forceinline__ uint32_t minF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("min.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// max.f16x2
+__device__ __forceinline__ uint32_t maxF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// add.rn.bf16x2, from sm_90 on
+__device__ __forceinline__ uint32_t addRnBF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// mul.rn.bf16x2
+__device__ __forceinline__ uint32_t mulRnBF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// min.bf16x2
+__device__ __forceinline__ uint32_t minBF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("min.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// max.bf16x2
+__device__ __forceinline__ uint32_t maxBF16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// cvt.rn.f16x2.e4m3x2: exact. Conversions of 8-bit floats are from sm_89 on.
+__device__ __forceinline__ uint32_t cvtRnF16x2E4M3x2(uint16_t a) {
+  uint32_t d;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(d) : "h"(a));
+  return d;
+}
+
+// cvt.rn.f16x2.e5m2x2: exact
+__device__ __forceinline__ uint32_t cvtRnF16x2E5M2x2(uint16_t a) {
+  uint32_t d;
+  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(d) : "h"(a));
+  return d;
+}
+
+// cvt.rn.satfinite.e4m3x2.f16x2: infinity too becomes the largest finite value
+__device__ __forceinline__ uint16_t cvtRnSatfiniteE4M3x2F16x2(uint32_t a) {
+  uint16_t d;
+  asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(d) : "r"(a));
+  return d;
+}
+
+// cvt.rn.satfinite.e5m2x2.f16x2
+__device__ __forceinline__ uint16_t cvtRnSatfiniteE5M2x2F16x2(uint32_t a) {
+  uint16_t d;
+  asm("cvt.rn.satfinite.e5m2x2.f16x2 %0, %1;" : "=h"(d) : "r"(a));
   return d;
 }
 

@@ -60,6 +60,16 @@ struct PreMulSum : Sum<T> {
   __device__ __forceinline__ Word pre(Word own) const { return T::mul(own, scalar); }
 };
 
+// The sum, divided by the number of ranks where it is complete.
+template <class T>
+struct SumPostDiv : Sum<T> {
+  using Word = typename T::Word;
+  const typename T::Divisor divisor;
+  __device__ __forceinline__ explicit SumPostDiv(const abi::Work& work)
+      : Sum<T>(work), divisor(uint32_t(work.redOpArg >> 1), (work.redOpArg & 1) != 0) {}
+  __device__ __forceinline__ Word post(Word result) const { return divisor.divide(result); }
+};
+
 // Combines two packs word by word.
 template <class Op, class T, uint32_t Width>
 __device__ __forceinline__ Pack<T, Width> reduce(const Op& op, const Pack<T, Width>& received,
