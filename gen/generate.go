@@ -1,10 +1,12 @@
 package gen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"slices"
+	"time"
 )
 
 // Summary says what was generated.
@@ -14,6 +16,16 @@ type Summary struct {
 	PTXBytes     int
 	ArchiveBytes int
 	Changed      []string // files written or removed
+	// Slowest are the kernels that took longest to compile, the slowest first, at
+	// most ten.
+	Slowest []Timing
+}
+
+// Timing is what compiling one kernel took.
+type Timing struct {
+	Name     string // of the unit
+	Took     time.Duration
+	PTXBytes int
 }
 
 // Generate brings generated/ up to date. It compiles what changed, or what
@@ -74,7 +86,17 @@ func Generate(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	changed, err := writeFiles(o.Root, files, !o.partial())
-	return &Summary{len(p), len(todo), p.ptxBytes(), len(files[archiveFile]), changed}, err
+	return &Summary{len(p), len(todo), p.ptxBytes(), len(files[archiveFile]), changed, slowest(todo)}, err
+}
+
+// slowest returns the ten jobs that took longest.
+func slowest(jobs []*job) []Timing {
+	all := make([]Timing, len(jobs))
+	for i, j := range jobs {
+		all[i] = Timing{j.unit.Name(), j.took, len(j.ptx)}
+	}
+	slices.SortStableFunc(all, func(a, b Timing) int { return cmp.Compare(b.Took, a.Took) })
+	return all[:min(10, len(all))]
 }
 
 // verifyAll checks every kernel, also those that were not compiled now: the

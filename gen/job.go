@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/ncclgo/ncclgo/internal/kernel"
 )
@@ -19,6 +20,7 @@ type job struct {
 	hash  string
 	build kernel.Build
 	ptx   []byte
+	took  time.Duration // to compile it
 }
 
 func newJob(u Unit, src *sources, c Compiler) (*job, error) {
@@ -57,7 +59,9 @@ func (o *Options) compileAll(ctx context.Context, c Compiler, src *sources, jobs
 	for range max(1, min(o.Workers, len(jobs))) {
 		workers.Go(func() {
 			for i := range queue {
+				start := time.Now()
 				jobs[i].ptx, errs[i] = c.Compile(ctx, dir, jobs[i].text, jobs[i].unit.Target)
+				jobs[i].took = time.Since(start)
 			}
 		})
 	}

@@ -21,6 +21,11 @@ func generate(ctx context.Context, out *bufio.Writer, r *request) error {
 	}
 	fmt.Fprintf(out, "generated %d kernels (%d compiled) in %.1f s: PTX %d bytes, archive %d bytes\n",
 		s.Kernels, s.Compiled, time.Since(start).Seconds(), s.PTXBytes, s.ArchiveBytes)
+	if r.verbose {
+		for _, k := range s.Slowest {
+			fmt.Fprintf(out, "%6.2f s  %6d bytes  %s\n", k.Took.Seconds(), k.PTXBytes, k.Name)
+		}
+	}
 	return nil
 }
 

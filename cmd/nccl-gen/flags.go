@@ -40,7 +40,7 @@ changed since the last run. Run it anywhere in the module, or by go generate.
                    whose lines have the numbers that faults give, and its unit;
                    as programs carry it, with -arch or -compiler compiled now
   -j N             compile N kernels at once (default: the processors)
-  -v               print each compiler command
+  -v               print each compiler command, and which kernels took longest
   -h               print this
 
 Exit status: 0 right; 1 kernels do not compile, fail verification or are stale;
@@ -54,6 +54,7 @@ type request struct {
 	built   bool
 	check   bool
 	show    string
+	verbose bool
 	compile bool // with show: what the sources give, not what is archived
 	options gen.Options
 }
@@ -66,7 +67,6 @@ var without = map[string][]string{"list": {"arch", "compiler"}, "check": {"compi
 func parse(args []string, stderr io.Writer) (*request, error) {
 	var r request
 	var only, arch string
-	var verbose bool
 	fs := flag.NewFlagSet("nccl-gen", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.BoolVar(&r.list, "list", false, "")
@@ -77,7 +77,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	fs.StringVar(&arch, "arch", "", "")
 	fs.StringVar(&r.options.Compiler, "compiler", "clang", "")
 	fs.IntVar(&r.options.Workers, "j", runtime.GOMAXPROCS(0), "")
-	fs.BoolVar(&verbose, "v", false, "")
+	fs.BoolVar(&r.verbose, "v", false, "")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			r.help = true
@@ -125,7 +125,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	if err := gen.CheckCompiler(r.options.Compiler); err != nil {
 		return nil, fmt.Errorf("-compiler: %w", err)
 	}
-	if verbose {
+	if r.verbose {
 		var mu sync.Mutex // of stderr: compilers run concurrently
 		r.options.Verbose = func(line string) {
 			mu.Lock()
