@@ -84,3 +84,19 @@ func (o UserOp) MinMaxArg(t DataType) uint64 {
 	}
 	return m
 }
+
+// AvgArg returns the argument that makes a kernel average elements of t over
+// nranks ranks. Floats, which are scaled before they are added: the bits of
+// 1/nranks, rounded once. Integers, whose sum is divided: nranks times 2, plus 1 if
+// they are signed.
+func AvgArg(t DataType, nranks int) uint64 {
+	if t.Float() {
+		// A double holds 1/nranks so well that rounding it again is rounding 1/nranks.
+		return t.Encode(1 / float64(nranks))
+	}
+	arg := uint64(nranks) << 1
+	if t.Signed() {
+		arg |= 1
+	}
+	return arg
+}
