@@ -13,8 +13,9 @@ import (
 // operation on s, a stream of the communicator's device, and returns. Send and
 // recv are device memory that kernels of every rank's device can reach, aligned
 // to the size of an element; they are equal (in place) or do not overlap. Every
-// rank must call it with the same count, type and op.
-func (c *Comm) AllReduce(send, recv device.Ptr, count uint64, t coll.DataType, op coll.UserOp, s device.Stream) error {
+// rank must call it with the same count, type and op; of a [PreMulSum] each has its
+// own.
+func (c *Comm) AllReduce(send, recv device.Ptr, count uint64, t coll.DataType, op Op, s device.Stream) error {
 	k, err := c.allReduce(send, recv, count, t, op, s)
 	if err != nil {
 		return err
@@ -23,31 +24,31 @@ func (c *Comm) AllReduce(send, recv device.Ptr, count uint64, t coll.DataType, o
 }
 
 // AllReduce adds [Comm.AllReduce] on c to the group.
-func (g *Calls) AllReduce(c *Comm, send, recv device.Ptr, count uint64, t coll.DataType, op coll.UserOp, s device.Stream) error {
+func (g *Calls) AllReduce(c *Comm, send, recv device.Ptr, count uint64, t coll.DataType, op Op, s device.Stream) error {
 	k, err := c.allReduce(send, recv, count, t, op, s)
 	return g.add(k, err)
 }
 
-func (c *Comm) allReduce(send, recv device.Ptr, count uint64, t coll.DataType, op coll.UserOp, s device.Stream) (call, error) {
-	k := call{comm: c, op: op, send: send, recv: recv, stream: s}
+func (c *Comm) allReduce(send, recv device.Ptr, count uint64, t coll.DataType, op Op, s device.Stream) (call, error) {
+	k := call{comm: c, send: send, recv: recv, stream: s}
 	if err := c.usable("AllReduce"); err != nil {
 		return k, err
 	}
 	if err := c.checkAllReduce(&k, count, t, op); err != nil {
 		return k, err.At(c.rank)
 	}
-	k.shape = shape{fn: coll.AllReduce, op: op.Device(t), typ: t, count: count}
-	if k.shape.op == coll.MinMax {
-		k.redOpArg = op.MinMaxArg(t)
-	}
+	k.shape = shape{fn: coll.AllReduce, op: k.op.Device(t), typ: t, count: count}
 	return k, nil
 }
 
-// checkAllReduce refuses arguments that no rank can serve. It returns nil or
-// the reason.
-func (c *Comm) checkAllReduce(k *call, count uint64, t coll.DataType, op coll.UserOp) *Error {
+// checkAllReduce refuses arguments that no rank can serve, and fills in k's
+// operator. It returns nil or the reason.
+func (c *Comm) checkAllReduce(k *call, count uint64, t coll.DataType, op Op) (err *Error) {
 	const name = "AllReduce"
-	if err := c.checkOperands(name, count, t, op); err != nil {
+	if k.op, k.arg, err = c.operator(name, op, t); err != nil {
+		return err
+	}
+	if err := c.checkOperands(name, count, t, k.op); err != nil {
 		return err
 	}
 	if err := c.checkStream(name, k.stream); err != nil {

@@ -75,13 +75,13 @@ func (r *replayed) launch(t *testing.T, streams []device.Stream) {
 
 // expect makes check expect the outcome after a number of replays.
 func (r *replayed) expect(replays int) {
-	r.want = r.want[:0]
-	for i, x := range r.values[0] {
-		for _, v := range r.values[1:] {
-			x += int64(replays) * v[i]
+	r.combine(func(x []int32) int32 {
+		sum := x[0]
+		for _, v := range x[1:] {
+			sum += int32(replays) * v
 		}
-		r.want = appendValue(r.want, r.typ, x)
-	}
+		return sum
+	})
 }
 
 // TestGraphReplay replays two graphs of one communicator, on changing streams

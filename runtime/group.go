@@ -29,7 +29,7 @@ type call struct {
 	shape      shape
 	op         coll.UserOp
 	send, recv device.Ptr
-	redOpArg   uint64
+	arg        operand
 	stream     device.Stream
 }
 
@@ -301,7 +301,7 @@ func (c *Comm) launchNext(p *part) (err error) {
 	l := &p.plan.launches[p.next]
 	if l.function == nil {
 		p.next++
-		return c.copyCalls(p)
+		return c.copyCalls(p, l.calls)
 	}
 	if p.works == nil {
 		l.fill(p.calls, p.first)
@@ -323,10 +323,10 @@ func (c *Comm) launchNext(p *part) (err error) {
 	return nil
 }
 
-// copyCalls does the calls of an only rank, which has the outcome already, but
-// not where it is to be.
-func (c *Comm) copyCalls(p *part) error {
-	for i := range p.calls {
+// copyCalls does those calls of an only rank for which it has the outcome already,
+// but not where it is to be.
+func (c *Comm) copyCalls(p *part, calls []int) error {
+	for _, i := range calls {
 		k := &p.calls[i]
 		if bytes := k.shape.bytes(); k.send != k.recv && bytes > 0 {
 			if err := c.queue.Copy(p.stream, k.recv, k.send, int64(bytes)); err != nil {

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/check"
 )
 
 // job is one all-reduce on all ranks, with its data and the outcome that the
@@ -19,12 +18,13 @@ import (
 type job struct {
 	comms      []*Comm
 	op         coll.UserOp
+	ops        []Op // by rank
 	typ        coll.DataType
 	count      int
 	send, recv []device.Ptr // by rank
 	streams    []device.Stream
-	values     [][]int64 // by rank
-	want       []byte    // of as many elements as values has, which repeat
+	inputs     [][]byte // by rank, elements that repeat
+	want       []byte   // as many elements as an input has, which repeat
 }
 
 // period is after how many elements the data of a job repeats: a prime, so that
@@ -36,22 +36,22 @@ const period = 65521
 func newJob(t testing.TB, comms []*Comm, streams []device.Stream, typ coll.DataType, op coll.UserOp, count int, inPlace bool) *job {
 	t.Helper()
 	j := &job{comms: comms, op: op, typ: typ, count: count, streams: streams}
-	n := min(count, period)
-	rng := rand.New(rand.NewPCG(uint64(count), uint64(op)<<8|uint64(typ)))
-	for range comms {
-		values := make([]int64, n)
-		for i := range values {
-			values[i] = someValue(rng, typ, op)
-		}
-		j.values = append(j.values, values)
+	data := check.Case{Type: typ, Op: op, NumRanks: len(comms), Count: min(count, period), Seed: uint64(count)}
+	elements := func(d check.Data, err error) []byte {
+		require.NoError(t, err)
+		b := make([]byte, data.Bytes())
+		d.Fill(b, 0)
+		return b
 	}
-	j.want = []byte{}
-	for i := range n {
-		x := j.values[0][i]
-		for _, v := range j.values[1:] {
-			x = reduce(op, x, v[i])
+	j.want = elements(data.Expected(t.Context()))
+	for rank, c := range comms {
+		j.inputs = append(j.inputs, elements(data.Input(t.Context(), rank)))
+		j.ops = append(j.ops, op)
+		if op == coll.OpMulSum {
+			o, err := c.NewPreMulSum(typ, ScalarBits(check.Scalar(typ, rank)))
+			require.NoError(t, err)
+			j.ops[rank] = o
 		}
-		j.want = appendValue(j.want, typ, x)
 	}
 	// Registered first, to be done after the buffers are allocated.
 	t.Cleanup(j.free)
@@ -65,11 +65,7 @@ func newJob(t testing.TB, comms []*Comm, streams []device.Stream, typ coll.DataT
 			require.NoError(t, err)
 		}
 		j.recv = append(j.recv, recv)
-		data := make([]byte, 0, len(j.want))
-		for _, v := range j.values[rank] {
-			data = appendValue(data, typ, v)
-		}
-		j.pieces(data, func(off int64, piece []byte) {
+		j.pieces(j.inputs[rank], func(off int64, piece []byte) {
 			require.NoError(t, c.Device().CopyIn(send+device.Ptr(off), piece))
 		})
 	}
@@ -112,68 +108,21 @@ func (j *job) release() {
 	j.send, j.recv = nil, nil
 }
 
-// someValue returns a value that typ holds exactly and whose reduction with any
-// few others is exact in it too, so that the order of a sum does not matter.
-func someValue(rng *rand.Rand, typ coll.DataType, op coll.UserOp) int64 {
-	switch {
-	case typ.Float() && op == coll.OpProd:
-		return 1 + rng.Int64N(2)
-	case typ.Float():
-		return rng.Int64N(101) - 50
-	case typ.Signed():
-		return rng.Int64() >> (64 - 8*typ.Size())
-	default:
-		return int64(rng.Uint64() >> (64 - 8*typ.Size()))
+// combine makes the outcome what f makes of the inputs' elements, which are i32.
+func (j *job) combine(f func(x []int32) int32) {
+	x := make([]int32, len(j.inputs))
+	for at := 0; at < len(j.want); at += 4 {
+		for rank, in := range j.inputs {
+			x[rank] = int32(binary.LittleEndian.Uint32(in[at:]))
+		}
+		binary.LittleEndian.PutUint32(j.want[at:], uint32(f(x)))
 	}
-}
-
-// reduce is the host's arithmetic. Integers narrower than 64 bits wrap around
-// when they are stored.
-func reduce(op coll.UserOp, a, b int64) int64 {
-	switch op {
-	case coll.OpSum:
-		return a + b
-	case coll.OpProd:
-		return a * b
-	case coll.OpMin:
-		return min(a, b)
-	default:
-		return max(a, b)
-	}
-}
-
-// appendValue appends v as an element of typ.
-func appendValue(b []byte, typ coll.DataType, v int64) []byte {
-	switch typ {
-	case coll.Float64:
-		return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
-	case coll.Float32:
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
-	case coll.Float16:
-		return binary.LittleEndian.AppendUint16(b, halfBits(v))
-	}
-	for range typ.Size() {
-		b = append(b, byte(v))
-		v >>= 8
-	}
-	return b
-}
-
-// halfBits returns an integer below 2048 as binary16: a binary32 of the same
-// value has its fraction in the upper 10 bits.
-func halfBits(v int64) uint16 {
-	if v == 0 {
-		return 0
-	}
-	f := math.Float32bits(float32(v))
-	exponent := f>>23&0xff - 127 + 15
-	return uint16(f>>16&0x8000 | exponent<<10 | f>>13&0x3ff)
 }
 
 // enqueue adds the job to a group.
 func (j *job) enqueue(g *Calls) error {
 	for rank, c := range j.comms {
-		if err := g.AllReduce(c, j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.op, j.streams[rank]); err != nil {
+		if err := g.AllReduce(c, j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.ops[rank], j.streams[rank]); err != nil {
 			return err
 		}
 	}

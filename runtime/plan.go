@@ -28,7 +28,7 @@ type plan struct {
 // the same shapes.
 type planned struct {
 	kernel            *generated.Kernel
-	function          device.Function // nil: nothing but copies, for an only rank
+	function          device.Function // nil: nothing but copies of calls, for an only rank
 	variant           coll.Variant
 	channels, threads int
 	bytes             uint64
@@ -43,7 +43,10 @@ func (p *planned) fill(calls []call, first uint64) {
 	for i := range p.works {
 		w, k := &p.works[i], &calls[p.calls[i]]
 		w.SendBuf, w.RecvBuf = abi.Ptr(k.send), abi.Ptr(k.recv)
-		w.RedOpArg = k.redOpArg
+		w.RedOpArg, w.RedOpArgIsPtr = k.arg.bits, 0
+		if k.arg.isPtr {
+			w.RedOpArgIsPtr = 1
+		}
 		w.Op = first + uint64(p.calls[i])
 	}
 }
@@ -74,19 +77,28 @@ func (c *Comm) plan(calls []call) (*plan, error) {
 }
 
 func (c *Comm) newPlan(calls []call) (*plan, error) {
-	tasks := make([]planner.Task, len(calls))
+	var (
+		p      plan
+		tasks  []planner.Task
+		of     []int // by task: the call it is
+		copies []int // calls that need no kernel
+	)
 	for i := range calls {
 		s := &calls[i].shape
-		tasks[i].Call = planner.Call{Func: s.fn, Op: s.op, Type: s.typ, Count: int64(s.count)}
+		task := planner.Task{Call: planner.Call{Func: s.fn, Op: s.op, Type: s.typ, Count: int64(s.count)}}
 		var err error
-		if tasks[i].Choice, err = c.shared.model.Choose(tasks[i].Call, c.shared.options); err != nil {
+		if task.Choice, err = c.shared.model.Choose(task.Call, c.shared.options); err != nil {
 			return nil, result.Wrap(result.InternalError, s.fn.String(), err)
 		}
+		// An only rank has the outcome already, unless its own input is scaled.
+		if len(c.shared.comms) == 1 && s.op != coll.PreMulSum {
+			copies = append(copies, i)
+			continue
+		}
+		tasks, of = append(tasks, task), append(of, i)
 	}
-	var p plan
-	if len(c.shared.comms) == 1 {
-		p.launches = []planned{{}}
-		return &p, nil
+	if copies != nil {
+		p.launches = append(p.launches, planned{calls: copies})
 	}
 	for _, l := range c.shared.model.Plan(tasks).Launches {
 		kernel, err := generated.Lookup(l.Variant, c.device.Info().SM)
@@ -99,8 +111,8 @@ func (c *Comm) newPlan(calls []call) (*plan, error) {
 		}
 		for i := range l.Works {
 			w := &l.Works[i]
-			ready.bytes += calls[w.Task].shape.bytes()
-			ready.calls = append(ready.calls, w.Task)
+			ready.bytes += calls[of[w.Task]].shape.bytes()
+			ready.calls = append(ready.calls, of[w.Task])
 			ready.works = append(ready.works, abi.Work{
 				CountLo: uint64(w.CountLo), CountMid: uint64(w.CountMid), CountHi: uint64(w.CountHi),
 				ChunkBytes: uint32(w.ChunkBytes),

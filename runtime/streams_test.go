@@ -39,11 +39,7 @@ func testStreamsComeAndGo(t *testing.T, e engine) {
 		require.NoError(t, c.Finalize(soon(t)))
 	}
 	// In place, each of the 4 x rounds sums doubles the first.
-	j.want = j.want[:0]
-	for i := range j.values[0] {
-		x := j.values[0][i] + j.values[1][i]
-		j.want = appendValue(j.want, j.typ, int64(int32(x<<(4*rounds-1))))
-	}
+	j.combine(func(x []int32) int32 { return (x[0] + x[1]) << (4*rounds - 1) })
 	j.streams = kept
 	j.check(t)
 }
