@@ -26,7 +26,7 @@ func without(j *job, missing int) func(*Calls) error {
 			if rank == missing {
 				continue
 			}
-			if err := g.AllReduce(c, j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.op, j.streams[rank]); err != nil {
+			if err := g.AllReduce(c, j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.ops[rank], j.streams[rank]); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func testAbortAtAnyTime(t *testing.T, e engine) {
 		for rank, c := range comms {
 			wg.Go(func() {
 				for {
-					err := c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.op, j.streams[rank])
+					err := c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.ops[rank], j.streams[rank])
 					if err != nil {
 						var aborted *AbortedError
 						if !errors.As(err, &aborted) {
@@ -139,7 +139,7 @@ func testAbortWhileClosing(t *testing.T, e engine) {
 	comms, err := InitAll(context.Background(), cfg)
 	require.NoError(t, err)
 	j := newJob(t, comms, streamsOf(t, comms), coll.Float32, coll.OpSum, 500, false)
-	require.NoError(t, comms[0].AllReduce(j.send[0], j.recv[0], 500, j.typ, j.op, j.streams[0]))
+	require.NoError(t, comms[0].AllReduce(j.send[0], j.recv[0], 500, j.typ, j.ops[0], j.streams[0]))
 	closed := make(chan error, len(comms))
 	go func() { closed <- comms[0].Close() }()
 	time.Sleep(20 * time.Millisecond) // it waits by now
@@ -172,7 +172,7 @@ func TestStuck(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, []int{1}, e.Ranks)
 
-			err = comms[1].AllReduce(j.send[1], j.recv[1], 1, j.typ, j.op, j.streams[1])
+			err = comms[1].AllReduce(j.send[1], j.recv[1], 1, j.typ, j.ops[1], j.streams[1])
 			require.ErrorIs(t, err, ErrUnhandledCUDA)
 			requireStuck(t, err)
 			require.ErrorContains(t, err, "AllReduce: rank 1: the device failed, for good: ")

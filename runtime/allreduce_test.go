@@ -11,10 +11,19 @@ import (
 	"github.com/ncclgo/ncclgo/device/sim"
 )
 
+// builtTypes and builtOps are all there are.
 var (
-	builtTypes = []coll.DataType{coll.Int8, coll.Uint8, coll.Int32, coll.Uint32, coll.Float16, coll.Float32, coll.Float64}
-	builtOps   = []coll.UserOp{coll.OpSum, coll.OpProd, coll.OpMax, coll.OpMin}
+	builtTypes = every[coll.DataType](coll.NumDataTypes)
+	builtOps   = every[coll.UserOp](coll.NumUserOps)
 )
+
+func every[E ~uint8](n int) []E {
+	all := make([]E, n)
+	for i := range all {
+		all[i] = E(i)
+	}
+	return all
+}
 
 // TestAllReduce compares every type and op with the host, over ranks, sizes,
 // protocols and places.

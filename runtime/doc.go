@@ -18,7 +18,7 @@
 // [Comm.AllReduce] enqueues one operation, [Group] several as one. [Comm.Abort]
 // releases kernels that wait for a rank that does not come, [Comm.AsyncError]
 // tells what went wrong on the device, [Comm.Close] ends. The path of a call is
-// allreduce.go (what may be asked), group.go (gather, lock, launch), match.go (do
+// allreduce.go (what may be asked), redop.go (with which operator), group.go (gather, lock, launch), match.go (do
 // ranks agree), plan.go (from calls to launches) and internal/launch (from launches
 // to the device).
 //
@@ -33,6 +33,15 @@
 // the device, except [InitAll], [Comm.Finalize] and [Comm.Close]. InitAll loads
 // all kernels: that waits for the devices, and is done once, before there is
 // anything to wait for.
+//
+// # Operators
+//
+// Sum, product, maximum, minimum and average are values of [coll.UserOp]. A sum of
+// inputs that each rank multiplies by a scalar of its own is a [PreMulSum], which
+// [Comm.NewPreMulSum] makes for one rank and one type; it needs no more than to be
+// passed to the call, holds nothing on the device, and may be closed as soon as the
+// last call that was given it has returned. What operators compute, to the bit, is
+// docs/ARITHMETIC.md.
 //
 // # Graphs
 //

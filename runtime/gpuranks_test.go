@@ -80,7 +80,7 @@ func testOneStreamForTwoCaptures(t *testing.T, e engine) {
 	var graphs []device.Graph
 	for rank, c := range comms {
 		graphs = append(graphs, captures(t, streams[:1], false, func() {
-			require.NoError(t, c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.op, streams[0]))
+			require.NoError(t, c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.ops[rank], streams[0]))
 		})...)
 	}
 	for range 3 {

@@ -30,7 +30,7 @@ func TestHammer(t *testing.T) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(rank), 1))
 				for _, j := range jobs {
-					if err := c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.op, j.streams[rank]); err != nil {
+					if err := c.AllReduce(j.send[rank], j.recv[rank], uint64(j.count), j.typ, j.ops[rank], j.streams[rank]); err != nil {
 						t.Error(err)
 						return
 					}

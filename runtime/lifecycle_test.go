@@ -211,8 +211,11 @@ func TestExplain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(4000), e.Choice.Bytes)
 	require.LessOrEqual(t, e.Choice.Channels, c.NumChannels())
-	_, err = c.Explain(1, coll.BFloat16, coll.OpMin)
-	require.ErrorIs(t, err, ErrNotBuilt)
+	// A plan does not depend on the scalar.
+	_, err = c.Explain(1000, coll.BFloat16, coll.OpMulSum)
+	require.NoError(t, err)
+	_, err = c.Explain(1, coll.NumDataTypes, coll.OpMin)
+	require.ErrorIs(t, err, ErrInvalidArgument)
 }
 
 // TestCloseWaits closes with an operation under way: it is done before memory is

@@ -45,11 +45,8 @@ func TestAllReduceRefuses(t *testing.T) {
 		{"unknown type", at, at, 1, coll.NumDataTypes, coll.OpSum, own, ErrInvalidArgument},
 		{"unknown op", at, at, 1, coll.Float32, coll.NumUserOps, own, ErrInvalidArgument},
 		{"count", at, at, math.MaxUint64 / 2, coll.Float32, coll.OpSum, own, ErrInvalidArgument},
-		{"avg", at, at, 1, coll.Float32, coll.OpAvg, own, ErrNotBuilt},
-		{"avg of integers", at, at, 1, coll.Int32, coll.OpAvg, own, ErrNotBuilt},
-		{"mulsum", at, at, 1, coll.Float32, coll.OpMulSum, own, ErrNotBuilt},
-		{"a type that is not built", at, at, 1, coll.BFloat16, coll.OpSum, own, ErrNotBuilt},
-		{"not built, empty", 0, 0, 0, coll.BFloat16, coll.OpSum, own, ErrNotBuilt},
+		{"mulsum without a scalar", at, at, 1, coll.Float32, coll.OpMulSum, own, ErrInvalidArgument},
+		{"mulsum without a scalar, empty", 0, 0, 0, coll.Float32, coll.OpMulSum, own, ErrInvalidArgument},
 		{"nil stream", at, at, 1, coll.Float32, coll.OpSum, nil, ErrInvalidArgument},
 		{"nil stream, empty", 0, 0, 0, coll.Float32, coll.OpSum, nil, ErrInvalidArgument},
 		{"stream of another GPU", at, at, 1, coll.Float32, coll.OpSum, foreign, ErrInvalidArgument},
@@ -184,7 +181,7 @@ func TestInitAllRefuses(t *testing.T) {
 		{"protocol", func(c *Config) { c.Protos = []coll.Proto{99} }, ErrInvalidArgument},
 		{"no kernel", func(c *Config) { c.Kernels = []coll.Variant{} }, ErrInvalidArgument},
 		{"a kernel that is not built", func(c *Config) {
-			c.Kernels = []coll.Variant{{Func: coll.AllReduce, Type: coll.BFloat16, Algo: coll.Ring}}
+			c.Kernels = []coll.Variant{{Func: coll.AllReduce, Type: coll.BFloat16, Algo: coll.Tree}}
 		}, ErrNotBuilt},
 		{"a kernel that cannot be", func(c *Config) {
 			c.Kernels = []coll.Variant{{Func: coll.AllReduce, Op: coll.SumPostDiv, Type: coll.Float32, Algo: coll.Ring}}
