@@ -3,7 +3,6 @@ package nccl
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,22 +23,33 @@ func together(cfg Config) Config {
 	return cfg
 }
 
-// roughValue appends a value whose sums and products with others are rounded, so
-// that their order shows: finite, since the payload of a NaN is left open.
-func roughValue(b []byte, rng *rand.Rand, typ coll.DataType) []byte {
-	switch typ {
-	case coll.Float64:
-		return binary.LittleEndian.AppendUint64(b, math.Float64bits(rng.NormFloat64()))
-	case coll.Float32:
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(rng.NormFloat64())))
-	case coll.Float16:
-		// Any sign and fraction, exponents about that of 1, which is 15.
-		return binary.LittleEndian.AppendUint16(b, uint16(rng.Uint32())&0x83ff|uint16(13+rng.IntN(4))<<10)
+// roughValue returns the bits of a value whose sums and products with others are
+// rounded, so that their order shows: finite, since the payload of a NaN is left
+// open.
+func roughValue(rng *rand.Rand, typ coll.DataType) uint64 {
+	if typ.Float() {
+		return typ.Encode(rng.NormFloat64())
 	}
-	for range typ.Size() {
-		b = append(b, byte(rng.Uint32()))
+	return rng.Uint64() >> (64 - 8*typ.Size())
+}
+
+// roughJob is a job with rough values and, of mulsum, rough scalars. What comes of
+// them is not expected.
+func roughJob(t *testing.T, comms []*Comm, streams []device.Stream, typ coll.DataType, op coll.UserOp, count int, rng *rand.Rand) *job {
+	j := newJob(t, comms, streams, typ, op, count, false)
+	for rank, c := range comms {
+		var data []byte
+		for range count {
+			data = binary.LittleEndian.AppendUint64(data, roughValue(rng, typ))[:len(data)+typ.Size()]
+		}
+		require.NoError(t, c.Device().CopyIn(j.send[rank], data))
+		if op == coll.OpMulSum {
+			o, err := c.NewPreMulSum(typ, ScalarBits(roughValue(rng, typ)))
+			require.NoError(t, err)
+			j.ops[rank] = o
+		}
 	}
-	return b
+	return j
 }
 
 // roughBits all-reduces rough values and returns every rank's outcome, for each
@@ -49,17 +59,10 @@ func roughBits(t *testing.T, cfg Config) [][]byte {
 	streams := streamsOf(t, comms)
 	rng := rand.New(rand.NewPCG(1, uint64(len(comms))))
 	var outcomes [][]byte
-	for _, typ := range []coll.DataType{coll.Int8, coll.Float16, coll.Float32, coll.Float64} {
-		for _, op := range []coll.UserOp{coll.OpSum, coll.OpMax, coll.OpProd} {
+	for _, typ := range builtTypes {
+		for _, op := range builtOps {
 			for _, count := range []int{1, 13, 700, 3001} {
-				j := newJob(t, comms, streams, typ, op, count, false)
-				for rank, c := range comms {
-					var data []byte
-					for range count {
-						data = roughValue(data, rng, typ)
-					}
-					require.NoError(t, c.Device().CopyIn(j.send[rank], data))
-				}
+				j := roughJob(t, comms, streams, typ, op, count, rng)
 				require.NoError(t, Group(j.enqueue))
 				for rank, c := range comms {
 					require.NoError(t, streams[rank].Synchronize(soon(t)))
