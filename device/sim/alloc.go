@@ -42,8 +42,9 @@ type alloc struct {
 	gpu      int    // owner; -1 is host memory
 	readOnly bool
 	label    string
-	parts    []part // what Label named, in the order it was called
-	pages    pages  // where data comes from, if not from the Go heap
+	parts    []part  // what Label named, in the order it was called
+	shadow   *shadow // in the weak model: who accessed it; nil until somebody does
+	pages    pages   // where data comes from, if not from the Go heap
 }
 
 type part struct {
@@ -147,8 +148,16 @@ func (a *alloc) holds(addr, n uint64) bool {
 	return off < a.size && n <= a.size-off
 }
 
-// hostRange returns the bytes of [p, p+n) for a host call.
-func (m *Machine) hostRange(what string, p device.Ptr, n int64) ([]byte, error) {
+// span is a part of an allocation.
+type span struct {
+	a      *alloc
+	off, n uint64
+}
+
+func (s span) bytes() []byte { return s.a.data[s.off : s.off+s.n] }
+
+// hostRange returns [p, p+n) for a host call.
+func (m *Machine) hostRange(what string, p device.Ptr, n int64) (span, error) {
 	addr := uint64(p)
 	r := m.regionOf(addr)
 	var a *alloc
@@ -156,10 +165,9 @@ func (m *Machine) hostRange(what string, p device.Ptr, n int64) ([]byte, error) 
 		a = r.find(addr)
 	}
 	if n < 0 || a == nil || !a.holds(addr, uint64(n)) && (n > 0 || addr-a.base > a.size) {
-		return nil, fmt.Errorf("sim: %s: %d bytes at %#x are not in one allocation (%s)", what, n, addr, m.describe(addr))
+		return span{}, fmt.Errorf("sim: %s: %d bytes at %#x are not in one allocation (%s)", what, n, addr, m.describe(addr))
 	}
-	off := addr - a.base
-	return a.data[off : off+uint64(n)], nil
+	return span{a, addr - a.base, uint64(n)}, nil
 }
 
 // describe says what lies at addr, for faults: the label of the innermost part

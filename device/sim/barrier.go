@@ -87,6 +87,9 @@ func (o *barOp) barrier(w *warp, act uint32) status {
 		b.voters += uint32(bits.OnesCount32(act))
 	}
 	w.m.epoch++
+	if w.weak != nil && !c.gather[id].arrive(w, act) {
+		return failed
+	}
 
 	w.splits[w.cur].pc = w.pc + 1
 	i := w.divide(w.cur, act)
@@ -177,6 +180,10 @@ func (b *barrier) complete(c *cta) bool {
 
 // release lets everyone go on and makes the barrier ready for its next use.
 func (b *barrier) release(c *cta, id int) {
+	var know knowledge
+	if ws := c.kernel.gpu.m.weak; ws != nil {
+		know = c.gather[id].complete(ws)
+	}
 	for _, w := range c.warps {
 		if b.lanes[w.index] == 0 {
 			continue
@@ -186,7 +193,11 @@ func (b *barrier) release(c *cta, id int) {
 			if s.state != atBarrier || int(s.bar) != id {
 				continue
 			}
-			b.result(w, w.code[s.pc].bar, s.mask)
+			o := w.code[s.pc].bar
+			b.result(w, o, s.mask)
+			if w.weak != nil && o.mode != ptx.Arrive {
+				w.weak.leave(s.mask, know)
+			}
 			s.resume(w)
 		}
 		w.m.setReady(w)

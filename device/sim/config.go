@@ -29,6 +29,9 @@ type Config struct {
 	// whose only goroutine is the one that waits want 0, the zero value;
 	// [DefaultStuckGrace] suits others.
 	StuckGrace time.Duration
+	// Weak, if not nil, asks for the memory model that GPUs have; nil is the
+	// sequentially consistent one, which is many times faster.
+	Weak *Weak
 	// Trace, if not nil, is called before each instruction. It must not call
 	// the machine.
 	Trace func(Step)
@@ -72,6 +75,9 @@ func (c Config) validate() (Config, error) {
 		return c, fmt.Errorf("sim: Config.MemoryBytes is %d; give 1 or more bytes, or 0 for %d", c.MemoryBytes, int64(DefaultMemoryBytes))
 	case c.StuckGrace < 0:
 		return c, fmt.Errorf("sim: Config.StuckGrace is %v; give 0 or more", c.StuckGrace)
+	}
+	if c.Weak != nil && c.Weak.Facts&^AllFacts != 0 {
+		return c, fmt.Errorf("sim: Config.Weak.Facts is %#x; the facts are those of sim.AllFacts, %#x", uint8(c.Weak.Facts), uint8(AllFacts))
 	}
 	for i, d := range c.Devices {
 		for _, f := range []struct {

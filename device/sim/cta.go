@@ -23,6 +23,10 @@ type cta struct {
 	shared   *alloc
 	window   *alloc // shared memory at its generic addresses
 	bars     [numBars]barrier
+
+	// Of the weak model.
+	home   *home
+	gather []gathering // by barrier
 }
 
 // newCTA makes CTA i of k resident on an SM.
@@ -31,6 +35,12 @@ func newCTA(k *kernel, i, sm int) *cta {
 	c := &cta{kernel: k, index: i, sm: sm}
 	c.shared = &alloc{size: uint64(size), data: make([]byte, size), gpu: k.gpu.index, label: "shared memory"}
 	c.window = &alloc{base: sharedWindow, size: uint64(size), data: c.shared.data, gpu: k.gpu.index, label: "shared memory"}
+	if k.gpu.m.weak != nil {
+		c.home = &home{gpu: k.gpu.index, sc: origin}
+		c.gather = make([]gathering, numBars)
+		c.shared.shadow = &shadow{}
+		c.window.shadow = c.shared.shadow
+	}
 	n := roundWarp(k.threads) / lanes
 	c.liveWarp = n
 	for wi := range n {
@@ -57,7 +67,7 @@ func (p *program) newWarp(c *cta, index int) *warp {
 		clear(w.r32)
 		clear(w.r64)
 		clear(w.pred)
-		*w = warp{r32: w.r32, r64: w.r64, pred: w.pred, local: w.local, splits: w.splits[:0]}
+		*w = warp{r32: w.r32, r64: w.r64, pred: w.pred, local: w.local, splits: w.splits[:0], weak: w.weak}
 		clear(w.local)
 	} else {
 		w = &warp{r32: make([]row32, p.rows32), r64: make([]row64, p.rows64), pred: make([]uint32, p.preds),
@@ -76,6 +86,9 @@ func (p *program) newWarp(c *cta, index int) *warp {
 	}
 	w.cache[slotShared] = c.shared
 	w.cache[slotParam] = k.params
+	if ws := w.m.weak; ws != nil {
+		w.weak = ws.newWeakWarp(w)
+	}
 	w.pred[predTrue] = full
 	for _, k := range k.fn.consts {
 		if k.wide {

@@ -25,8 +25,9 @@ const (
 // errNoContext is what a wait without a context returns.
 var errNoContext = errors.New("sim: synchronize: the context is nil; give context.Background() to wait without an end")
 
-// await runs the machine until done, an error or the end of ctx.
-func (m *Machine) await(ctx context.Context, done func() bool) error {
+// await runs the machine until done, an error or the end of ctx. What is done then
+// is what the host knows.
+func (m *Machine) await(ctx context.Context, done func() bool, know func() knowledge) error {
 	if ctx == nil {
 		return errNoContext
 	}
@@ -45,6 +46,7 @@ func (m *Machine) await(ctx context.Context, done func() bool) error {
 			return m.err
 		}
 		if done() {
+			m.hostLearns(know)
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -64,8 +66,8 @@ func (m *Machine) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// query runs one slice and reports whether done.
-func (m *Machine) query(done func() bool) (bool, error) {
+// query runs one slice and reports whether done, which the host knows then.
+func (m *Machine) query(done func() bool, know func() knowledge) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err == nil && !done() && m.slice(done) == stuck {
@@ -74,7 +76,11 @@ func (m *Machine) query(done func() bool) (bool, error) {
 	if m.err != nil {
 		return false, m.err
 	}
-	return done(), nil
+	if !done() {
+		return false, nil
+	}
+	m.hostLearns(know)
+	return true, nil
 }
 
 // waitGrace sleeps until a host call changes something or the grace period is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ncclgo/ncclgo/device"
 )
@@ -19,7 +20,36 @@ type event struct {
 	completed uint64
 	at        uint64 // simulated nanoseconds of the last completion
 	closed    bool
-	mark      *mark // of the last Record, if it was in a capture
+	mark      *mark      // of the last Record, if it was in a capture
+	known     []ticketed // in the weak model: what the last Records left behind
+}
+
+// ticketed is what the work before a Record left behind.
+type ticketed struct {
+	ticket uint64
+	knowledge
+}
+
+// keptTickets is how many Records an event tells apart.
+const keptTickets = 16
+
+// leaves notes what the work before a Record that is complete left behind.
+func (e *event) leaves(ticket uint64, k knowledge) {
+	if len(e.known) == keptTickets {
+		e.known = slices.Delete(e.known, 0, 1)
+	}
+	e.known = append(e.known, ticketed{ticket, k})
+}
+
+// left returns what the work before a Record left behind, or before the next one
+// that is known.
+func (e *event) left(ticket uint64) knowledge {
+	for _, t := range e.known {
+		if t.ticket >= ticket {
+			return t.knowledge
+		}
+	}
+	return nothingKnown
 }
 
 // complete marks a Record as done.
@@ -56,7 +86,7 @@ func (e *event) Query() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return e.m.query(e.done)
+	return e.m.query(e.done, func() knowledge { return e.left(e.recorded) })
 }
 
 // Synchronize waits for the Record that is the last when it is called.
@@ -67,7 +97,7 @@ func (e *event) Synchronize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.m.await(ctx, func() bool { return e.completed >= ticket })
+	return e.m.await(ctx, func() bool { return e.completed >= ticket }, func() knowledge { return e.left(ticket) })
 }
 
 func (e *event) Elapsed(start device.Event) (float64, error) {

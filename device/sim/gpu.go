@@ -103,7 +103,9 @@ func (g *gpu) CopyIn(dst device.Ptr, src []byte) error {
 	if err != nil {
 		return err
 	}
-	copy(b, src)
+	if err := g.m.weak.hostAgent().writes(b, "a copy", func() { copy(b.bytes(), src) }); err != nil {
+		return err
+	}
 	g.m.touch()
 	return nil
 }
@@ -117,7 +119,10 @@ func (g *gpu) CopyOut(dst []byte, src device.Ptr) error {
 	if err != nil {
 		return err
 	}
-	copy(dst, b)
+	if err := g.m.weak.hostAgent().reads(b, "a copy"); err != nil {
+		return err
+	}
+	copy(dst, b.bytes())
 	return nil
 }
 
@@ -142,7 +147,7 @@ func (g *gpu) NewStream() (device.Stream, error) {
 		return nil, err
 	}
 	defer g.m.mu.Unlock()
-	s := &stream{gpu: g}
+	s := &stream{gpu: g, know: nothingKnown}
 	g.m.streams = append(g.m.streams, s)
 	return s, nil
 }

@@ -208,7 +208,7 @@ func (g *graph) Launch(on device.Stream) error {
 	}
 	lanes := []*stream{s}
 	for _, gpu := range g.gpus[1:] {
-		l := &stream{gpu: gpu}
+		l := &stream{gpu: gpu, know: nothingKnown}
 		lanes = append(lanes, l)
 		m.streams = append(m.streams, l)
 	}
@@ -232,7 +232,9 @@ func (g *graph) Launch(on device.Stream) error {
 		case st.item.wait != nil:
 			l.add(item{wait: st.item.wait, ticket: st.item.wait.recorded})
 		default:
-			l.add(st.item)
+			it := st.item
+			it.behind = m.weak.hostNow()
+			l.add(it)
 		}
 	}
 	g.last = &event{m: m}

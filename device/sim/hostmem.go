@@ -32,13 +32,16 @@ func (h *hostMem) Ptr() device.Ptr { return device.Ptr(h.a.base) }
 func (h *hostMem) Load32(off int64) uint32 {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	return binary.LittleEndian.Uint32(h.word(off))
+	v := binary.LittleEndian.Uint32(h.word(off))
+	h.m.weak.hostAgent().loads(h.a, uint64(off))
+	return v
 }
 
 func (h *hostMem) Store32(off int64, v uint32) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
-	binary.LittleEndian.PutUint32(h.word(off), v)
+	word := h.word(off)
+	h.m.weak.hostAgent().stores(h.a, uint64(off), func() { binary.LittleEndian.PutUint32(word, v) })
 	h.m.touch()
 }
 
@@ -48,7 +51,7 @@ func (h *hostMem) Write(off int64, src []byte) {
 	if off < 0 || off > int64(len(h.a.data)-len(src)) {
 		panic(fmt.Sprintf("sim: host memory %q: no %d bytes at offset %d of %d", h.a.label, len(src), off, len(h.a.data)))
 	}
-	copy(h.a.data[off:], src)
+	h.m.weak.hostAgent().writes(span{h.a, uint64(off), uint64(len(src))}, "a write", func() { copy(h.a.data[off:], src) })
 	h.m.touch()
 }
 

@@ -20,6 +20,12 @@ type kernel struct {
 	gridID  uint64
 	smem    int // bytes an SM gives to each CTA
 
+	// Of the weak model: what its launch comes after on the host's side, what its
+	// threads leave behind, and what reports need of it.
+	behind knowledge
+	leaves knowledge
+	life   *kernelLife
+
 	next     int    // the first CTA not yet resident
 	resident []*cta // resident and not ended
 	ended    int
@@ -60,11 +66,15 @@ func (g *gpu) newKernel(l *device.Launch) (*kernel, error) {
 			name, need, g.m.used, g.m.cfg.MemoryBytes)
 	}
 	g.m.gridIDs++
-	return &kernel{
+	k := &kernel{
 		fn: fn, gpu: g, grid: l.Grid, threads: l.Threads, label: l.Label, ctas: l.CTALabels,
 		params: &alloc{size: uint64(len(l.Args)), data: slices.Clone(l.Args), gpu: g.index, readOnly: true, label: "parameters of " + name},
 		gridID: g.m.gridIDs, smem: g.sharedOf(fn.prog),
-	}, nil
+	}
+	if ws := g.m.weak; ws != nil {
+		k.behind = ws.host.now()
+	}
+	return k, nil
 }
 
 func product(n [3]int) int { return n[0] * max(n[1], 1) * max(n[2], 1) }
@@ -102,18 +112,23 @@ func (g *gpu) footprint(l *device.Launch, p *program) int64 {
 func roundWarp(threads int) int { return (threads + lanes - 1) / lanes * lanes }
 
 // ctaLabel joins the launch's label and the CTA's.
-func (k *kernel) ctaLabel(i int) string {
-	if k.ctas == nil || k.ctas[i] == "" {
-		return k.label
+func (k *kernel) ctaLabel(i int) string { return joinLabels(k.label, k.ctas, i) }
+
+func joinLabels(launch string, ctas []string, i int) string {
+	if ctas == nil || ctas[i] == "" {
+		return launch
 	}
-	if k.label == "" {
-		return k.ctas[i]
+	if launch == "" {
+		return ctas[i]
 	}
-	return k.label + " " + k.ctas[i]
+	return launch + " " + ctas[i]
 }
 
 // start begins a kernel whose turn in its stream has come.
 func (m *Machine) start(k *kernel) {
+	if m.weak != nil {
+		m.weak.kernelStarts(k)
+	}
 	m.running = append(m.running, k)
 	m.place(k.gpu)
 }
@@ -157,8 +172,14 @@ func (m *Machine) endCTA(c *cta) {
 	k.resident = slices.DeleteFunc(k.resident, func(o *cta) bool { return o == c })
 	k.ended++
 	m.stats.CTAs++
+	if m.weak != nil {
+		m.weak.ctaEnds(c)
+	}
 	k.fn.prog.recycle(c)
 	if k.ended == k.grid {
+		if m.weak != nil {
+			m.weak.kernelEnds(k)
+		}
 		m.stats.Kernels++
 		m.running = slices.DeleteFunc(m.running, func(o *kernel) bool { return o == k })
 		k.stream.pop()

@@ -19,6 +19,7 @@ type program struct {
 	// localStride is the bytes of local memory of each lane.
 	localStride int
 	spare       []*warp // of CTAs that ended
+	votes       bool    // there is a vote, shuffle, match or redux
 }
 
 // sregRow is a row filled from a special register when a warp starts.
@@ -34,6 +35,9 @@ func lower(mod *ptx.Module, e *ptx.Entry, mem *memoryModel) (*program, error) {
 	l := &lowering{mod: mod, prog: p, mem: mem,
 		const32: map[uint32]int32{}, const64: map[uint64]int32{}, globals: map[*ptx.Var]int32{}, sregs: map[ptx.Sreg]int32{}}
 	l.assignRows(e)
+	if mem.weak {
+		l.findLate(e)
+	}
 	var errs ptx.ErrorList
 	for i := range e.Code {
 		o, err := l.lowerInstr(&e.Code[i])
@@ -69,11 +73,21 @@ func (l *lowering) lowerInstr(in *ptx.Instr) (o op, err *ptx.Error) {
 		}
 	}
 	l.lowerOp(&o)
+	l.prog.votes = l.prog.votes || passesOn(in.Op)
 	if pre := l.pre; len(pre) > 0 {
 		run := o.run
 		o.run = func(w *warp, m uint32) status {
 			for _, f := range pre {
 				f(w)
+			}
+			return run(w, m)
+		}
+	}
+	if touches := l.touches(in); touches != 0 {
+		run := o.run
+		o.run = func(w *warp, m uint32) status {
+			if w.weak.unread&touches != 0 && !w.weak.bindUsed(w, touches, m) {
+				return failed
 			}
 			return run(w, m)
 		}

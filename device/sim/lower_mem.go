@@ -95,6 +95,11 @@ func (l *lowering) lowerLoad(o *op) {
 	if a.space == ptx.Param {
 		o.kind = plain // parameters do not change: reading them is no poll
 	}
+	if l.late != nil && strong(l.in) {
+		for _, p := range a.regs {
+			a.late |= l.late[p.loc]
+		}
+	}
 	o.run = l.mem.load(a)
 }
 

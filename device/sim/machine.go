@@ -41,6 +41,7 @@ type Machine struct {
 	syncv    syncValues
 	watch    watch
 	stats    Stats
+	weak     *weakState // nil: sequentially consistent
 }
 
 // Stats counts what a machine did since it was made.
@@ -72,6 +73,7 @@ func New(cfg Config) (*Machine, error) {
 	for i, info := range cfg.Devices {
 		m.gpus = append(m.gpus, newGPU(m, i, info))
 	}
+	m.weak = newWeakState(m)
 	return m, nil
 }
 

@@ -7,12 +7,13 @@ import (
 
 // memoryModel is how loads, stores, atomics and fences take effect. Lowering
 // asks it for the exec of each; what else a model needs of the instruction is
-// in access. There is one so far: sequential.
+// in access. There are two: sequential and weakly.
 type memoryModel struct {
 	load  func(a *access) exec
 	store func(a *access) exec
 	atom  func(a *access) exec
 	fence func(in *ptx.Instr) exec
+	weak  bool // loads may bind late
 }
 
 // sequential is the sequentially consistent model: an instruction's accesses
@@ -43,6 +44,7 @@ type access struct {
 	// uniform is set if the address is the same constant for all lanes.
 	uniform bool
 	atom    *atomOp
+	late    uint64 // of a load that may bind late: its destinations (lowering.late)
 }
 
 // A warp remembers, by slot, in which allocation the lanes of memory ops fell

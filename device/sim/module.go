@@ -112,7 +112,11 @@ func (m *Machine) program(mod *ptx.Module, e *ptx.Entry) (*program, error) {
 	if p := m.programs[e]; p != nil {
 		return p, nil
 	}
-	p, err := lower(mod, e, &sequential)
+	model := &sequential
+	if m.weak != nil {
+		model = &weakly
+	}
+	p, err := lower(mod, e, model)
 	if err != nil {
 		return nil, err
 	}

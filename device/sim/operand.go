@@ -48,6 +48,9 @@ type lowering struct {
 	const64 map[uint64]int32
 	globals map[*ptx.Var]int32
 	sregs   map[ptx.Sreg]int32
+	// late has a bit for each row that strong loads write, in the weak model: some
+	// share one.
+	late map[loc]uint64
 	// pre fetches operands that need more than a row: registers that are wider
 	// than what is read of them, and clocks.
 	pre []func(w *warp)

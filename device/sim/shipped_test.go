@@ -34,13 +34,13 @@ type ring struct {
 
 const slotBytes = 8192
 
-func newRing(tb testing.TB, symbol string, ranks, count, threads int, seed uint64) *ring {
+func newRing(tb testing.TB, symbol string, ranks, count, threads int, seed uint64, weak *sim.Weak) *ring {
 	i := slices.IndexFunc(generated.Kernels(), func(k generated.Kernel) bool { return k.Symbol == symbol })
 	require.GreaterOrEqual(tb, i, 0, "%s is not built", symbol)
 	text, err := generated.Kernels()[i].PTX()
 	require.NoError(tb, err)
 	r := &ring{count: count, threads: threads}
-	r.m, err = sim.New(sim.Config{Devices: slices.Repeat([]device.Info{sim.H200()}, ranks), Seed: seed})
+	r.m, err = sim.New(sim.Config{Devices: slices.Repeat([]device.Info{sim.H200()}, ranks), Seed: seed, Weak: weak})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { r.m.Close() })
 
@@ -166,21 +166,23 @@ func (r *ring) check(tb testing.TB) {
 
 func TestShippedRingAllReduce(t *testing.T) {
 	for _, symbol := range []string{"AllReduce_Sum_f32_RING_LL", "AllReduce_Sum_f32_RING_SIMPLE"} {
-		for seed := range uint64(3) {
-			t.Run(fmt.Sprintf("%s/seed %d", symbol, seed), func(t *testing.T) {
-				r := newRing(t, symbol, 3, 2999, 96, seed)
-				r.run(t)
-				r.check(t)
-				r.run(t) // on with the steps where they are
-				r.check(t)
-			})
+		for _, memory := range memories {
+			for seed := range uint64(3) {
+				t.Run(fmt.Sprintf("%s/%s/seed %d", symbol, memory.name, seed), func(t *testing.T) {
+					r := newRing(t, symbol, 3, 2999, 96, seed, memory.weak)
+					r.run(t)
+					r.check(t)
+					r.run(t) // on with the steps where they are
+					r.check(t)
+				})
+			}
 		}
 	}
 }
 
 // A rank that never launches: the others' waits are named at once.
 func TestShippedRingWithARankMissing(t *testing.T) {
-	r := newRing(t, "AllReduce_Sum_f32_RING_LL", 2, 1000, 64, 1)
+	r := newRing(t, "AllReduce_Sum_f32_RING_LL", 2, 1000, 64, 1, nil)
 	r.launch(t, 0)
 	err := r.streams[0].Synchronize(context.Background())
 	var f *device.Fault
@@ -199,10 +201,15 @@ func TestShippedRingWithARankMissing(t *testing.T) {
 // BenchmarkMachineShipped runs AllReduce_Sum_f32_RING_LL, the kernel by which
 // the machine's speed is judged, with all warps interleaved by the default
 // quantum and all checks on.
-func BenchmarkMachineShipped(b *testing.B) {
+func BenchmarkMachineShipped(b *testing.B) { benchmarkShipped(b, nil) }
+
+// BenchmarkMachineShippedWeak is the same in the weak model.
+func BenchmarkMachineShippedWeak(b *testing.B) { benchmarkShipped(b, &sim.Weak{Facts: sim.AllFacts}) }
+
+func benchmarkShipped(b *testing.B, weak *sim.Weak) {
 	for _, size := range []struct{ ranks, threads int }{{1, 512}, {2, 256}, {8, 512}} {
 		b.Run(fmt.Sprintf("%dx%d", size.ranks, size.threads), func(b *testing.B) {
-			r := newRing(b, "AllReduce_Sum_f32_RING_LL", size.ranks, 1<<16, size.threads, 1)
+			r := newRing(b, "AllReduce_Sum_f32_RING_LL", size.ranks, 1<<16, size.threads, 1, weak)
 			r.run(b)
 			start := r.m.Stats().WarpInstructions
 			b.ReportAllocs()

@@ -24,6 +24,11 @@ type stream struct {
 	capture *capture
 	lane    int
 	seen    []int
+
+	// Of the weak model: what the work done so far leaves behind, and who does the
+	// copies, once there is one.
+	know  knowledge
+	agent *agent
 }
 
 // item is a piece of queued work: one field is set.
@@ -33,6 +38,7 @@ type item struct {
 	wait   *event
 	ticket uint64 // of record and wait
 	copy   func() error
+	behind knowledge // of a copy in the weak model: what comes before on the host's side
 }
 
 // open refuses work on a closed stream.
@@ -149,8 +155,10 @@ func (s *stream) CopyAsync(dst, src device.Ptr, size int64) error {
 		if err != nil {
 			return err
 		}
-		copy(to, from)
-		return nil
+		if err := s.agent.reads(from, "a copy"); err != nil {
+			return err
+		}
+		return s.agent.writes(to, "a copy", func() { copy(to.bytes(), from.bytes()) })
 	}, dst, src, size)
 }
 
@@ -161,11 +169,28 @@ func (s *stream) MemsetAsync(dst device.Ptr, value byte, size int64) error {
 		if err != nil {
 			return err
 		}
-		for i := range to {
-			to[i] = value
-		}
-		return nil
+		return s.agent.writes(to, "a memset", func() {
+			b := to.bytes()
+			for i := range b {
+				b[i] = value
+			}
+		})
 	}, dst, dst, size)
+}
+
+// runCopy does a copy or fill whose turn has come.
+func (s *stream) runCopy(it *item) error {
+	ws := s.gpu.m.weak
+	if ws == nil {
+		return it.copy()
+	}
+	if s.agent == nil {
+		s.agent = ws.newAgent(s.gpu.index, fmt.Sprintf("a stream of GPU %d", s.gpu.index))
+	}
+	s.agent.knowledge = ws.joinKnowledge(s.know, it.behind)
+	err := it.copy()
+	s.know = s.agent.now()
+	return err
 }
 
 // move queues a copy or fill whose ranges are right now. They are looked up
@@ -188,7 +213,7 @@ func (s *stream) move(what string, do func() error, dst, src device.Ptr, size in
 		s.keep(step{item: item{copy: do}})
 		return nil
 	}
-	s.add(item{copy: do})
+	s.add(item{copy: do, behind: m.weak.hostNow()})
 	return nil
 }
 
@@ -209,14 +234,14 @@ func (s *stream) Query() (bool, error) {
 	if err := s.settled("query"); err != nil {
 		return false, err
 	}
-	return s.gpu.m.query(s.done)
+	return s.gpu.m.query(s.done, func() knowledge { return s.know })
 }
 
 func (s *stream) Synchronize(ctx context.Context) error {
 	if err := s.settled("synchronize"); err != nil {
 		return err
 	}
-	return s.gpu.m.await(ctx, s.done)
+	return s.gpu.m.await(ctx, s.done, func() knowledge { return s.know })
 }
 
 func (s *stream) Close() error {
@@ -263,12 +288,18 @@ func (s *stream) advance() bool {
 		return false
 	case it.record != nil:
 		it.record.complete(it.ticket, m.now)
+		if m.weak != nil {
+			it.record.leaves(it.ticket, s.know)
+		}
 	case it.wait != nil:
 		if it.wait.completed < it.ticket {
 			return false
 		}
+		if m.weak != nil {
+			s.know = m.weak.joinKnowledge(s.know, it.wait.left(it.ticket))
+		}
 	case it.copy != nil:
-		if err := it.copy(); err != nil {
+		if err := s.runCopy(it); err != nil {
 			m.poison(err)
 			return false
 		}

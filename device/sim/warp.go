@@ -40,7 +40,8 @@ type warp struct {
 	sleeping bool // listed in Machine.sleepers
 
 	sync  syncPoint
-	track *track // of the stuck watch
+	track *track    // of the stuck watch
+	weak  *weakWarp // of the weak model
 
 	off row64 // where in an allocation the lanes access
 	t32 row32 // results before a mask is applied
@@ -200,6 +201,9 @@ func (w *warp) branch(i int, taken uint32, fall, target int32) {
 // exit ends the lanes of mask, of the split at index i.
 func (w *warp) exit(i int, mask uint32) bool {
 	m, c := w.m, w.cta
+	if x := w.weak; x != nil && !x.bindAll(w, mask) {
+		return false
+	}
 	m.epoch++
 	w.live &^= mask
 	if w.splits[i].mask &^= mask; w.splits[i].mask == 0 {

@@ -43,6 +43,9 @@ func (o *syncOp) namesExited() bool { return o.src.Op != ptx.OpBarWarp }
 
 // arrive is the exec of a syncOp.
 func (o *syncOp) arrive(w *warp, act uint32) status {
+	if w.weak != nil && o.src.Op == ptx.OpBarWarp && !w.weak.bindAll(w, act) {
+		return failed
+	}
 	row := &w.r32[o.member]
 	if member, ok := uniform(row, act); ok && (member&w.exists == act || member&w.live == act && o.namesExited()) {
 		if o.read != nil {
@@ -50,6 +53,9 @@ func (o *syncOp) arrive(w *warp, act uint32) status {
 			o.read(w, act, v)
 			o.eval(w, act, v)
 			o.write(w, act, v)
+		}
+		if w.weak != nil && !w.weak.synced(w, o, act) {
+			return failed
 		}
 		return next
 	}
@@ -121,6 +127,9 @@ func (w *warp) tryGroup(member uint32) status {
 	}
 	if first.eval != nil {
 		first.eval(w, group, v)
+	}
+	if w.weak != nil && !w.weak.synced(w, first, group) {
+		return failed
 	}
 	// Splits that wait with several masks at one instruction separate here.
 	for i := 0; i < len(w.splits); i++ {

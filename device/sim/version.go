@@ -1,0 +1,457 @@
+package sim
+
+// Strong writes leave older values behind, which strong reads may still return.
+
+// keptVersions is how many values of a granule strong reads can see; an older one
+// is what nobody is slow enough for.
+const keptVersions = 8
+
+// mostStale is how many reads of a location in a row a lane may find stale.
+const mostStale = 4
+
+// version is the value of a granule after a strong write, and what the write
+// tells. The first of a cell may be what was there before any.
+type version struct {
+	value  uint64
+	at     uint64 // weakState.moment when it was written: equal for what becomes visible together
+	by     write
+	level  level
+	group  bool  // others have the same moment
+	home   *home // of the writer; nil if this is no strong write
+	rel    *releases
+	passed []carried // by an atomic: what the versions it replaced carried
+	r      *view     // the writer's knowledge.r
+	bound  uint32    // and the clock up to which its own loads were done
+	seen   seen      // the first of those who read it
+	others []seen
+}
+
+// seen is the first read of a version by lanes of a warp, and how often they read
+// there in vain.
+type seen struct {
+	slot, clk uint32
+	lanes     uint32
+	turn      uint32 // weakWarp.turn of the last read in vain
+	bytes     uint8
+	stale     uint8
+}
+
+// releases is what a lane's fences release, by who is to acquire it.
+type releases struct {
+	home *home
+	at   [numLevels]release
+}
+
+// release is what a lane knew at a fence, and its own events until then.
+type release struct {
+	v    *view // nil: there was no fence
+	own  reach
+	full *view // both, once somebody asked
+}
+
+// carried is what a version releases if it is read with a scope that includes the
+// writer.
+type carried struct {
+	rel   *releases
+	level level // of the write
+}
+
+// acquiring is what a lane's next fence acquires, by the distance to who released
+// it; nil is nothing.
+type acquiring [numLevels]*view
+
+func (ws *weakState) released(r *release) *view {
+	if r.full == nil {
+		r.full = ws.with(r.v, r.own)
+	}
+	return r.full
+}
+
+// known reports whether lane l has to see a version, at some of the bytes, or a
+// later one.
+func (x *weakWarp) known(v *version, l int, bytes uint8) bool {
+	if x.knows(l, v.by.slot, v.by.lane, v.by.clk) {
+		return true
+	}
+	if v.seen.bytes&bytes != 0 && x.knowsSeen(&v.seen, l) {
+		return true
+	}
+	for i := range v.others {
+		if s := &v.others[i]; s.bytes&bytes != 0 && x.knowsSeen(s, l) {
+			return true
+		}
+	}
+	return v.group && x.told(l, v.at)
+}
+
+// knowsSeen reports whether one of the reads of s comes before lane l's next.
+func (x *weakWarp) knowsSeen(s *seen, l int) bool {
+	v := x.v[l]
+	return int(s.slot) < len(v.clk) && v.clk[s.slot] >= s.clk ||
+		s.slot == x.slot && s.lanes>>l&1 != 0 && s.clk >= x.birth ||
+		v.extra != nil && v.knowsMore(s.slot, s.lanes, s.clk) != 0
+}
+
+// oldest returns the oldest version that lane l may read at the masked bytes.
+func (x *weakWarp) oldest(vs []version, l int, bytes uint8) int {
+	i := len(vs) - 1
+	for ; i > 0; i-- {
+		if v := &vs[i]; v.by.bytes&bytes != 0 && x.known(v, l, bytes) {
+			break
+		}
+	}
+	return i
+}
+
+// behind returns the version from which the bytes come when lane l sees what was
+// there with version i, and whether that is stale.
+func behind(vs []version, i int, bytes uint8) (from int, stale bool) {
+	for j := len(vs) - 1; j > i; j-- {
+		if vs[j].by.bytes&bytes != 0 {
+			stale = true
+			break
+		}
+	}
+	for i > 0 && vs[i].by.bytes&bytes == 0 {
+		i--
+	}
+	return i, stale
+}
+
+// entry returns lane l's entry among those who read a version, or nil.
+func (x *weakWarp) entry(v *version, l int, bytes uint8) *seen {
+	if s := &v.seen; s.is(x, l, bytes) {
+		return s
+	}
+	for i := range v.others {
+		if s := &v.others[i]; s.is(x, l, bytes) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *seen) is(x *weakWarp, l int, bytes uint8) bool {
+	return s.slot == x.slot && s.lanes>>l&1 != 0 && s.bytes == bytes && s.clk >= x.birth
+}
+
+// pick chooses from n versions, the first of which is the oldest: half of the
+// time that one.
+func (ws *weakState) pick(n int) int {
+	r := ws.rng.next()
+	if n == 2 || r&1 == 0 {
+		return int(r >> 1 & 1)
+	}
+	return int(r >> 32 * uint64(n) >> 32)
+}
+
+// readVersions chooses what lane l's strong read sees of the versions of one
+// granule, or of two together at one moment, and lets it learn what they tell.
+func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv level, acquires bool, values []uint64) {
+	var from, last [2]int
+	var waited uint8
+	several := false
+	for i, c := range cells {
+		if c.more == nil || len(c.more.versions) == 0 {
+			continue
+		}
+		vs := c.more.versions
+		from[i], last[i] = x.oldest(vs, l, bytes), len(vs)-1
+		if from[i] != last[i] {
+			several = true
+			if s := x.entry(&vs[from[i]], l, bytes); s != nil {
+				waited = max(waited, s.stale)
+			}
+		}
+	}
+	if several {
+		if waited >= mostStale {
+			from = last
+		} else if len(cells) == 1 {
+			from[0] += x.ws.pick(last[0] - from[0] + 1)
+		} else {
+			x.pickMoment(cells, &from)
+		}
+	}
+	for i, c := range cells {
+		if c.more == nil || len(c.more.versions) == 0 {
+			continue
+		}
+		vs := c.more.versions
+		values[i] = vs[from[i]].value
+		at, stale := behind(vs, from[i], bytes)
+		s := x.entry(&vs[at], l, bytes)
+		if s == nil {
+			s = vs[at].addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited})
+		}
+		if stale {
+			if s.turn != x.turn { // the lanes of one load count once
+				s.turn = x.turn
+				s.stale++
+			}
+			w.m.epoch++ // another read may see more: this is no wait
+		}
+		x.learn(vs[:from[i]+1], l, bytes, lv, acquires)
+	}
+}
+
+// pickMoment moves from on to the versions that two granules had at one moment.
+func (x *weakWarp) pickMoment(cells []*cell, from *[2]int) {
+	var moments [2*keptVersions + 1]uint64
+	var vs [2][]version
+	start := uint64(0)
+	for i, c := range cells {
+		if c.more != nil && len(c.more.versions) > 0 {
+			vs[i] = c.more.versions
+			start = max(start, vs[i][from[i]].at)
+		}
+	}
+	moments[0] = start
+	n := 1
+	for i := range vs {
+		for j := range vs[i] {
+			if at := vs[i][j].at; at > start && (i == 0 || !hasMoment(vs[0], at)) {
+				moments[n] = at
+				n++
+			}
+		}
+	}
+	t := start
+	if n > 1 {
+		// Those of the second granule come after those of the first: any order
+		// does, as long as the oldest is first.
+		t = moments[x.ws.pick(n)]
+	}
+	for i := range vs {
+		for from[i]+1 < len(vs[i]) && vs[i][from[i]+1].at <= t {
+			from[i]++
+		}
+	}
+}
+
+func hasMoment(vs []version, at uint64) bool {
+	for i := range vs {
+		if vs[i].at == at {
+			return true
+		}
+	}
+	return false
+}
+
+// addSeen notes a read, with those of other lanes at the same clock.
+func (v *version) addSeen(n seen) *seen {
+	if v.seen.bytes == 0 {
+		v.seen = n
+		return &v.seen
+	}
+	if v.seen.with(n) {
+		return &v.seen
+	}
+	for i := len(v.others) - 1; i >= 0; i-- {
+		if s := &v.others[i]; s.with(n) {
+			return s
+		}
+	}
+	v.others = append(v.others, n)
+	return &v.others[len(v.others)-1]
+}
+
+// with adds the lanes of n to s if that is all they differ in.
+func (s *seen) with(n seen) bool {
+	if s.slot != n.slot || s.clk != n.clk || s.bytes != n.bytes {
+		return false
+	}
+	s.lanes |= n.lanes
+	return true
+}
+
+// learn takes what a strong read of lane l tells it: from the last of vs, and from
+// those before it where they wrote some of the bytes last.
+func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bool) {
+	for i := len(vs) - 1; i >= 0 && bytes != 0; i-- {
+		v := &vs[i]
+		if v.by.bytes&bytes == 0 {
+			continue
+		}
+		bytes &^= v.by.bytes
+		if v.group {
+			x.noteGroup(v.at, l)
+		}
+		if v.home == nil {
+			continue
+		}
+		if d := x.home.distance(v.home); d <= v.level && d <= lv {
+			x.r[l] = x.ws.join(x.r[l], v.r)
+			if v.bound != 0 {
+				x.r[l] = x.ws.with(x.r[l], reach{v.by.slot, 1 << v.by.lane, v.bound})
+			}
+		}
+		if v.rel != nil {
+			x.acquire(carried{v.rel, v.level}, l, lv, acquires)
+		}
+		for _, c := range v.passed {
+			x.acquire(c, l, lv, acquires)
+		}
+	}
+}
+
+// acquire joins what a version that lane l read carries, or keeps it for the
+// lane's next fence.
+func (x *weakWarp) acquire(c carried, l int, lv level, now bool) {
+	d := x.home.distance(c.rel.home)
+	r := &c.rel.at[d]
+	if d > c.level || d > lv || r.v == nil {
+		return
+	}
+	u := x.ws.released(r)
+	if now {
+		x.v[l] = x.ws.join(x.v[l], u)
+		x.r[l] = x.ws.join(x.r[l], x.v[l])
+		return
+	}
+	p := x.pend[l]
+	if p == nil {
+		p = &acquiring{}
+		x.pend[l] = p
+	}
+	if p[d] == nil {
+		p[d] = u
+	} else {
+		p[d] = x.ws.join(p[d], u)
+	}
+}
+
+// releaseAt returns what lane l releases with a fence of a level, or with a write
+// that is a release: its own events up to clk.
+func (x *weakWarp) releaseAt(l int, lv level, clk uint32) *releases {
+	n := &releases{home: x.home}
+	if old := x.rel[l]; old != nil {
+		n.at = old.at
+	}
+	now := release{v: x.v[l], own: reach{x.slot, 1 << l, clk}}
+	for d := ctaLevel; d <= lv; d++ {
+		n.at[d] = now
+	}
+	return n
+}
+
+// addVersion notes a strong write, after which the granule holds v.value, and
+// before it held before.
+func (c *cell) addVersion(before uint64, v version) {
+	m := c.extend()
+	if len(m.versions) == 0 {
+		if m.versions == nil {
+			m.versions = make([]version, 0, 2)
+		}
+		m.versions = append(m.versions, version{value: before})
+	}
+	if len(m.versions) == keptVersions {
+		m.retireOldest()
+	}
+	m.versions = append(m.versions, v)
+}
+
+// retireOldest drops the first version.
+func (m *more) retireOldest() {
+	gone := m.versions[0].by
+	copy(m.versions, m.versions[1:])
+	m.versions = m.versions[:len(m.versions)-1]
+	if gone.bytes == 0 {
+		return
+	}
+	kept := m.older[:0]
+	for _, e := range m.older {
+		if e.slot == gone.slot && e.lane == gone.lane {
+			e.bytes &^= gone.bytes
+		}
+		if e.bytes != 0 {
+			kept = append(kept, e)
+		}
+	}
+	m.older = append(kept, gone)
+}
+
+// settle notes a plain write, which all versions come before: whoever
+// reads one must have the write in its view, and sees the new bytes.
+func (m *more) settle(bytes uint8, value uint64) {
+	if len(m.versions) == 0 {
+		return
+	}
+	mask := spread(bytes)
+	left := uint8(0)
+	for i := range m.versions {
+		v := &m.versions[i]
+		v.value = v.value&^mask | value&mask
+		v.by.bytes &^= bytes
+		left |= v.by.bytes
+	}
+	kept := m.older[:0]
+	for _, e := range m.older {
+		if e.bytes &^= bytes; e.bytes != 0 {
+			kept = append(kept, e)
+		}
+	}
+	m.older = kept
+	if left == 0 {
+		m.versions = m.versions[:0]
+	}
+}
+
+// spread returns the bits of the masked bytes.
+func spread(bytes uint8) uint64 {
+	var m uint64
+	for i := range granule {
+		if bytes>>i&1 != 0 {
+			m |= 0xff << (8 * i)
+		}
+	}
+	return m
+}
+
+// groupSeen is a moment at which several granules changed together, the lanes that
+// have seen one of them, and those that a vote told of it.
+type groupSeen struct {
+	at            uint64
+	readers, told uint32
+}
+
+// keptGroups is how many moments a warp remembers: more than it votes about at a
+// time.
+const keptGroups = 64
+
+// noteGroup notes that a lane has read a version that became visible with others.
+func (x *weakWarp) noteGroup(at uint64, l int) {
+	if !x.votes {
+		return
+	}
+	for i := len(x.groups) - 1; i >= 0; i-- {
+		if g := &x.groups[i]; g.at == at {
+			g.readers |= 1 << l
+			return
+		}
+	}
+	if len(x.groups) == keptGroups {
+		copy(x.groups, x.groups[1:])
+		x.groups = x.groups[:keptGroups-1]
+	}
+	x.groups = append(x.groups, groupSeen{at: at, readers: 1 << l})
+}
+
+// told reports whether a vote told lane l of a moment.
+func (x *weakWarp) told(l int, at uint64) bool {
+	for i := len(x.groups) - 1; i >= 0; i-- {
+		if g := &x.groups[i]; g.at == at {
+			return g.told>>l&1 != 0
+		}
+	}
+	return false
+}
+
+// vote passes what some of the lanes have read on to all of them (H3).
+func (x *weakWarp) vote(lanes uint32) {
+	for i := range x.groups {
+		if g := &x.groups[i]; (g.readers|g.told)&lanes != 0 {
+			g.told |= lanes
+		}
+	}
+}

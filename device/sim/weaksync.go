@@ -1,0 +1,104 @@
+package sim
+
+import "github.com/ncclgo/ncclgo/device/ptx"
+
+// gathering is what those who arrived at a barrier know together.
+type gathering struct {
+	knowledge
+	parts []reach
+}
+
+// arrive adds what the lanes of act know and did.
+func (g *gathering) arrive(w *warp, act uint32) bool {
+	x := w.weak
+	if !x.bindAll(w, act) {
+		return false
+	}
+	if g.v == nil {
+		g.knowledge = nothingKnown
+	}
+	for m := act; m != 0; m &= m - 1 {
+		l := lowest(m)
+		g.v, g.r = x.ws.join(g.v, x.v[l]), x.ws.join(g.r, x.r[l])
+	}
+	p := reach{x.slot, act, x.clk}
+	if n := len(g.parts) - 1; n >= 0 && g.parts[n].slot == p.slot {
+		p.lanes |= g.parts[n].lanes
+		g.parts = g.parts[:n]
+	}
+	if p.lanes == w.exists {
+		p.lanes = full
+	}
+	g.parts = append(g.parts, p)
+	x.tick()
+	return true
+}
+
+// complete returns what everyone knows who leaves, and empties g.
+func (g *gathering) complete(ws *weakState) knowledge {
+	k := knowledge{v: ws.with(g.v, g.parts...)}
+	k.r = ws.join(g.r, k.v)
+	*g = gathering{parts: g.parts[:0]}
+	return k
+}
+
+// leave lets lanes go on with what everyone knows.
+func (x *weakWarp) leave(m uint32, k knowledge) {
+	for ; m != 0; m &= m - 1 {
+		l := lowest(m)
+		x.v[l], x.r[l] = k.v, k.r
+	}
+}
+
+// synced does what an instruction that lanes execute together means for memory:
+// bar.warp.sync is a barrier, the others order nothing but what H3 says.
+func (x *weakWarp) synced(w *warp, o *syncOp, group uint32) bool {
+	switch o.src.Op {
+	case ptx.OpBarWarp:
+		g := gathering{}
+		if !g.arrive(w, group) {
+			return false
+		}
+		x.leave(group, g.complete(x.ws))
+	case ptx.OpElect: // reads nothing
+	default:
+		x.vote(group)
+	}
+	return true
+}
+
+// kernelStarts lets the threads of a kernel know what its stream and its launch
+// come after.
+func (ws *weakState) kernelStarts(k *kernel) {
+	start := ws.joinKnowledge(k.stream.know, k.behind)
+	k.leaves = start
+	k.life = &kernelLife{prog: k.fn.prog, gpu: k.gpu.index, label: k.label, ctas: k.ctas, start: start}
+}
+
+// ctaEnds takes what the threads of a CTA that ended knew and did, and their slots.
+func (ws *weakState) ctaEnds(c *cta) {
+	k := c.kernel
+	parts := make([]reach, 0, len(c.warps))
+	for _, w := range c.warps {
+		x := w.weak
+		for m := w.exists; m != 0; m &= m - 1 {
+			l := lowest(m)
+			k.leaves = knowledge{ws.join(k.leaves.v, x.v[l]), ws.join(k.leaves.r, x.r[l])}
+		}
+		parts = append(parts, reach{x.slot, full, x.clk})
+		ws.retire(x.slot, x.clk)
+	}
+	k.leaves.v = ws.with(k.leaves.v, parts...)
+	k.leaves.r = ws.join(k.leaves.r, k.leaves.v)
+}
+
+// kernelEnds releases all that to the stream.
+func (ws *weakState) kernelEnds(k *kernel) {
+	k.life.ended = true
+	k.stream.know = k.leaves
+}
+
+// passesOn reports whether an instruction passes on what its lanes have read.
+func passesOn(op ptx.Op) bool {
+	return op == ptx.OpVote || op == ptx.OpShfl || op == ptx.OpMatch || op == ptx.OpRedux
+}
