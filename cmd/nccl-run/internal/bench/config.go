@@ -43,6 +43,8 @@ type Config struct {
 
 	Seed      uint64
 	Schedules int // passes, with seeds Seed, Seed+1, ...
+	// WeakMemory asks for the memory model that GPUs have, docs/MEMORY-MODEL.md.
+	WeakMemory bool
 
 	// SkipUnbuilt: leave out what this build has no kernel for, and say so;
 	// otherwise it is refused.
@@ -93,8 +95,6 @@ func (c *Config) validate() error {
 		return refuse("--vs with --schedules %d: the medians are of one pass; leave one of them out", c.Schedules)
 	case c.Rival != "" && c.Blocking > 0:
 		return refuse("--vs with blocking (-z) %d: the libraries take turns in rounds of iterations that are waited for together; leave one of them out", c.Blocking)
-	case c.Rival != "" && slices.Contains(c.Ops, coll.OpMulSum):
-		return refuse("--vs with op mulsum: NCCL has no operator of that name to compare with; name another (-o)")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func CUDAMachine(driver *cuda.Driver, system *topo.System, learned time.Duration
 		Describe: func(gpus int) string {
 			return fmt.Sprintf("%s, %d used; topology %s", driver.Describe(), gpus, system.Name)
 		},
-		open: func([]device.Info, uint64) (device.Driver, error) { return open() },
+		open: func(*Config, uint64) (device.Driver, error) { return open() },
 		startup: func(d device.Driver) []report.Phase {
 			s := d.(*cuda.Driver).Startup()
 			return []report.Phase{

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
@@ -23,9 +22,9 @@ type Machine struct {
 	gpus []device.Info
 	// maxBuffer returns the most bytes of a buffer that c's ranks have room for.
 	maxBuffer func(c *Config) int64
-	// open makes a driver with the first devices; equal seeds give equal schedules
+	// open makes a driver with the GPUs of a run; equal seeds give equal schedules
 	// where the driver has a say in them.
-	open func(gpus []device.Info, seed uint64) (device.Driver, error)
+	open func(c *Config, seed uint64) (device.Driver, error)
 	// eager: waiting for the device costs less if it is asked without a pause.
 	eager bool
 
@@ -38,9 +37,16 @@ type Machine struct {
 // NumGPUs returns how many GPUs the machine has.
 func (m *Machine) NumGPUs() int { return len(m.gpus) }
 
-// leastSM returns the lowest compute capability, times 10, of the first GPUs.
-func (m *Machine) leastSM(gpus int) int {
-	return slices.MinFunc(m.gpus[:gpus], func(a, b device.Info) int { return a.SM - b.SM }).SM
+// oldest returns the number of the GPU of the lowest compute capability, among the
+// first.
+func (m *Machine) oldest(gpus int) int {
+	oldest := 0
+	for i, g := range m.gpus[:gpus] {
+		if g.SM < m.gpus[oldest].SM {
+			oldest = i
+		}
+	}
+	return oldest
 }
 
 // where names the machine in refusals.
@@ -67,6 +73,8 @@ func (m *Machine) suits(c *Config) error {
 		return refuse("--vs %s: NCCL needs GPUs; use --device cuda, or leave --vs out", c.Rival)
 	case !simulated && c.HangRank >= 0:
 		return refuse("--plant-hang %d: only the PTX machine sees that nobody can go on, a GPU would wait for ever; use --device sim", c.HangRank)
+	case !simulated && c.WeakMemory:
+		return refuse("--weak-memory: only the PTX machine has memory models to choose from, a GPU has its own; use --device sim, or leave --weak-memory out")
 	case !simulated && c.RanksPerGPU > MaxRanksPerGPU:
 		return refuse("--ranks-per-gpu %d: kernels that wait for one another need a hardware queue each, and a GPU has %d", c.RanksPerGPU, MaxRanksPerGPU)
 	}

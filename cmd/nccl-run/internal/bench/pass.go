@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/check"
 	nccl "github.com/ncclgo/ncclgo/runtime"
 )
 
@@ -37,6 +39,15 @@ type rank struct {
 	device     device.Device
 	stream     device.Stream
 	send, recv *buffer
+	mulsum     map[coll.DataType]*nccl.PreMulSum // of the types that are asked for
+}
+
+// op returns the operator that an operation of k has on the rank.
+func (r *rank) op(k cell) nccl.Op {
+	if k.op == coll.OpMulSum {
+		return r.mulsum[k.typ]
+	}
+	return k.op
 }
 
 // input returns the buffer that an operation of k reads.
@@ -49,7 +60,7 @@ func (r *rank) input(k cell) *buffer {
 
 // openPass makes a pass of w whose schedule and data come from seed.
 func (r *run) openPass(ctx context.Context, seed uint64, w walk) (*pass, error) {
-	driver, err := r.m.open(r.m.gpus[:r.c.Threads*r.c.GPUs], seed)
+	driver, err := r.m.open(r.c, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +137,29 @@ func (p *pass) communicate(ctx context.Context, r *run, w walk) error {
 			return fmt.Errorf("%s %s: %w", k.typ.LongName(), k.op, r.narrowed(err))
 		}
 	}
+	if err := p.makeOps(w); err != nil {
+		return err
+	}
 	if r.lib != nil {
 		return p.openRival(r.lib)
+	}
+	return nil
+}
+
+// makeOps makes the operators with a scalar that w asks for.
+func (p *pass) makeOps(w walk) error {
+	for i, c := range p.comms {
+		p.ranks[i].mulsum = map[coll.DataType]*nccl.PreMulSum{}
+		for _, k := range w.cases {
+			if k.op != coll.OpMulSum {
+				continue
+			}
+			o, err := c.NewPreMulSum(k.typ, nccl.ScalarBits(check.Scalar(k.typ, i)))
+			if err != nil {
+				return err
+			}
+			p.ranks[i].mulsum[k.typ] = o
+		}
 	}
 	return nil
 }
@@ -222,7 +254,7 @@ func (p *pass) group(k cell, ops int) error {
 			}
 			r := &p.ranks[i]
 			for range ops {
-				if err := g.AllReduce(c, r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, r.stream); err != nil {
+				if err := g.AllReduce(c, r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, r.op(k), r.stream); err != nil {
 					return err
 				}
 			}

@@ -25,6 +25,8 @@ type Sink interface {
 	Loading(done, total int)
 	// Startup says what it took to get to the first result.
 	Startup(phases []report.Phase)
+	// Wrong says what is wrong with a measurement, and in which pass.
+	Wrong(text string, in Replay)
 	// Versus says beside which NCCL the rows are measured.
 	Versus(r report.Rival)
 	End(s report.Summary)
@@ -58,7 +60,8 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err := c.hangs(sizes); err != nil {
 		return err
 	}
-	walks, skipped, err := chooseWalks(c, m.leastSM(c.Threads*c.GPUs))
+	oldest := m.oldest(c.Threads * c.GPUs)
+	walks, skipped, err := chooseWalks(c, oldest, m.gpus[oldest].SM)
 	if err != nil {
 		return err
 	}
@@ -110,6 +113,9 @@ func (r *run) describe() *report.Run {
 		Notes: []string{fmt.Sprintf("ncclgo on %s; seed %d, schedules %d; %s",
 			r.m.Describe(c.Threads*c.GPUs), c.Seed, c.Schedules, r.m.TimeSource)},
 	}
+	if c.WeakMemory {
+		d.Notes = append(d.Notes, weakNote)
+	}
 	if c.StepFactor > 1 {
 		d.Step, d.ByFactor = c.StepFactor, true
 	}
@@ -147,7 +153,7 @@ func (r *run) walk(ctx context.Context, w walk) error {
 		case err != nil && !r.begun:
 			return &Refusal{err}
 		case err != nil:
-			return fmt.Errorf("seed %d: %w", seed, err)
+			return &PassError{w.replay(seed), err}
 		}
 		if schedule == 0 {
 			err = r.introduce(ctx, w, p)
@@ -160,10 +166,10 @@ func (r *run) walk(ctx context.Context, w walk) error {
 			if ctx.Err() != nil {
 				return errInterrupted
 			}
-			return fmt.Errorf("seed %d: %w", seed, err)
+			return &PassError{w.replay(seed), err}
 		}
 		if err := p.close(); err != nil {
-			return fmt.Errorf("seed %d: %w", seed, err)
+			return &PassError{w.replay(seed), err}
 		}
 	}
 	return nil
@@ -216,7 +222,7 @@ func (r *run) pass(ctx context.Context, w walk, p *pass, rows []tally, last bool
 				row[i].wrong += s.wrong
 				row[i].contest = s.contest
 				if s.wrong > 0 {
-					r.out.Comment(fmt.Sprintf("seed %d: %v: %d wrong, the first: %s", p.seed, cell, s.wrong, s.first))
+					r.out.Wrong(fmt.Sprintf("seed %d: %v: %d wrong, the first: %s", p.seed, cell, s.wrong, s.first), w.replay(p.seed))
 				}
 			}
 			r.done++

@@ -19,6 +19,7 @@ type recorder struct {
 	run       *report.Run
 	skipped   []report.Skipped
 	comments  []string
+	wrong     []Replay // the pass of each wrong measurement
 	rows      []report.Row
 	decisions []report.Decision
 	progress  []int
@@ -37,8 +38,11 @@ func (r *recorder) Row(row report.Row, d report.Decision) {
 func (r *recorder) Progress(done, total int, _ string) { r.progress = append(r.progress, done, total) }
 func (r *recorder) Loading(done, total int)            { r.loaded = append(r.loaded, done, total) }
 func (r *recorder) Startup(phases []report.Phase)      { r.phases = phases }
-func (r *recorder) Versus(report.Rival)                {}
-func (r *recorder) End(s report.Summary)               { r.summary = &s }
+func (r *recorder) Wrong(text string, in Replay) {
+	r.comments, r.wrong = append(r.comments, text), append(r.wrong, in)
+}
+func (r *recorder) Versus(report.Rival)  {}
+func (r *recorder) End(s report.Summary) { r.summary = &s }
 
 // h200x2 is the PTX machine with two GPUs.
 func h200x2(t *testing.T) *Machine {
@@ -65,7 +69,6 @@ func TestRunRows(t *testing.T) {
 	c := small()
 	c.Types, c.Ops = []coll.DataType{coll.Int32, coll.Float64}, []coll.UserOp{coll.OpMax, coll.OpAvg}
 	c.Protos = []coll.Proto{coll.LL, coll.Simple}
-	c.SkipUnbuilt = true
 	var out recorder
 	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
 
@@ -82,25 +85,79 @@ func TestRunRows(t *testing.T) {
 	require.Equal(t, []string{
 		"int32 max 8/2 AllReduce_MinMax_u32_RING_LL",
 		"int32 max 40/10 AllReduce_MinMax_u32_RING_LL",
+		"int32 avg 8/2 AllReduce_SumPostDiv_u32_RING_LL",
+		"int32 avg 40/10 AllReduce_SumPostDiv_u32_RING_LL",
 		"double max 8/1 AllReduce_MinMax_f64_RING_LL",
 		"double max 40/5 AllReduce_MinMax_f64_RING_LL",
+		"double avg 8/1 AllReduce_PreMulSum_f64_RING_LL",
+		"double avg 40/5 AllReduce_PreMulSum_f64_RING_LL",
 		"int32 max 8/2 AllReduce_MinMax_u32_RING_SIMPLE",
 		"int32 max 40/10 AllReduce_MinMax_u32_RING_SIMPLE",
+		"int32 avg 8/2 AllReduce_SumPostDiv_u32_RING_SIMPLE",
+		"int32 avg 40/10 AllReduce_SumPostDiv_u32_RING_SIMPLE",
 		"double max 8/1 AllReduce_MinMax_f64_RING_SIMPLE",
 		"double max 40/5 AllReduce_MinMax_f64_RING_SIMPLE",
+		"double avg 8/1 AllReduce_PreMulSum_f64_RING_SIMPLE",
+		"double avg 40/5 AllReduce_PreMulSum_f64_RING_SIMPLE",
 	}, rows)
 	require.Equal(t, []string{"protocol LL", "protocol Simple"}, out.comments)
-	require.Equal(t, []report.Skipped{
-		{Type: "int32", Op: "avg", Proto: "LL", Reason: "not in this build"},
-		{Type: "double", Op: "avg", Proto: "LL", Reason: "not in this build"},
-		{Type: "int32", Op: "avg", Proto: "Simple", Reason: "not in this build"},
-		{Type: "double", Op: "avg", Proto: "Simple", Reason: "not in this build"},
-	}, out.skipped)
+	require.Empty(t, out.skipped)
 	require.Len(t, out.progress, 2*len(rows))
-	require.Equal(t, []int{0, 8, 1, 8}, out.progress[:4])
+	require.Equal(t, []int{0, 16, 1, 16}, out.progress[:4])
 	require.Len(t, out.run.Devices, 2)
 	require.NotNil(t, out.summary)
 	require.Zero(t, out.summary.OutOfBounds)
+}
+
+// What is not built, or not for GPUs that old, is left out and named, if all of a
+// vocabulary is asked for; else it is refused.
+func TestRunSkips(t *testing.T) {
+	system, err := topo.Builtin("dgx-a100")
+	require.NoError(t, err)
+	m, err := PTXMachine(system)
+	require.NoError(t, err)
+	c := small()
+	c.Types = []coll.DataType{coll.BFloat16, coll.F8E5M2}
+	c.Protos, c.SkipUnbuilt = []coll.Proto{coll.LL}, true
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, m, noEnvironment, &out))
+	require.Len(t, out.rows, 2)
+	const reason = "f8e5m2 reductions need compute capability 9.0; GPU 0 is sm_80"
+	require.Equal(t, []report.Skipped{{Type: "f8e5m2", Op: "sum", Reason: reason}}, out.skipped)
+
+	c.SkipUnbuilt = false
+	var refusal *Refusal
+	require.ErrorAs(t, Run(context.Background(), c, m, noEnvironment, &out), &refusal)
+	require.EqualError(t, refusal, "f8e5m2 sum: "+reason)
+
+	c.Types, c.Algos, c.SkipUnbuilt = c.Types[:1], []coll.Algo{coll.Tree}, true
+	require.ErrorAs(t, Run(context.Background(), c, m, noEnvironment, &out), &refusal)
+	require.EqualError(t, refusal, "nothing to run: not in this build")
+}
+
+// Operators with a scalar run like the others, and so does the memory model of
+// GPUs, which the header names.
+func TestRunMulSumInWeakMemory(t *testing.T) {
+	c := small()
+	c.Types, c.Ops = []coll.DataType{coll.Int8, coll.BFloat16, coll.F8E4M3}, []coll.UserOp{coll.OpMulSum}
+	c.Protos, c.WeakMemory, c.Schedules = []coll.Proto{coll.LL, coll.Simple}, true, 2
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
+	require.Len(t, out.rows, 2*3*2)
+	require.Zero(t, out.summary.OutOfBounds)
+	require.Contains(t, out.run.Notes, weakNote)
+}
+
+// GPUs that reach each other over PCIe, and only those, lack what NVLink promises.
+func TestWeakMemoryOfTopology(t *testing.T) {
+	require.Nil(t, weak(&Config{}, nil))
+	for name, pcie := range map[string]bool{"dgx-h100": false, "pcie8": true} {
+		system, err := topo.Builtin(name)
+		require.NoError(t, err)
+		w := weak(&Config{WeakMemory: true}, system)
+		require.Equal(t, pcie, w.PCIe(0, 1), name)
+		require.False(t, w.PCIe(1, 1), name)
+	}
 }
 
 // What is wrong is counted for each measurement, over all schedules, and does
@@ -108,8 +165,8 @@ func TestRunRows(t *testing.T) {
 func TestRunCountsWrong(t *testing.T) {
 	m := h200x2(t)
 	open := m.open
-	m.open = func(gpus []device.Info, seed uint64) (device.Driver, error) {
-		d, err := open(gpus, seed)
+	m.open = func(c *Config, seed uint64) (device.Driver, error) {
+		d, err := open(c, seed)
 		return &lyingDriver{Driver: d}, err
 	}
 	c := small()
@@ -124,6 +181,7 @@ func TestRunCountsWrong(t *testing.T) {
 	}
 	require.Equal(t, 4, out.summary.OutOfBounds)
 	require.Len(t, out.comments, 2*2*3, "each seed is named")
+	require.Equal(t, Replay{Seed: 2}, out.wrong[4])
 	require.Equal(t, "seed 2: float sum, 2 elements, out of place: 2 wrong, the first: rank 1 send, element 0", out.comments[4])
 }
 
@@ -172,10 +230,9 @@ func TestRunRefuses(t *testing.T) {
 		"NCCL, shared GPUs":    {func(c *Config) { c.Rival, c.RanksPerGPU = "x", 2 }, "NCCL refuses several ranks on one GPU"},
 		"NCCL and waiting":     {func(c *Config) { c.Rival, c.Blocking = "x", 1 }, "--vs with blocking (-z) 1"},
 		"NCCL and schedules":   {func(c *Config) { c.Rival, c.Schedules = "x", 2 }, "--vs with --schedules 2"},
-		"NCCL and mulsum":      {func(c *Config) { c.Rival, c.Ops = "x", []coll.UserOp{coll.OpMulSum} }, "--vs with op mulsum"},
-		"not built":            {func(c *Config) { c.Ops = []coll.UserOp{coll.OpMulSum} }, "float mulsum"},
+		"not built":            {func(c *Config) { c.Algos = []coll.Algo{coll.Tree} }, "float sum: Tree: not in this build; possible: "},
 		"nothing built": {func(c *Config) {
-			c.Ops, c.SkipUnbuilt = []coll.UserOp{coll.OpMulSum}, true
+			c.Algos, c.SkipUnbuilt = []coll.Algo{coll.Tree}, true
 		}, "nothing to run: not in this build"},
 		"more memory than the host has": {func(c *Config) { c.MaxBytes = 1 << 30 }, "here 2 ranks may have buffers of up to 715827882 bytes each"},
 		"channels":                      {func(c *Config) { c.Channels = 1000 }, "1000"},
@@ -204,6 +261,9 @@ func TestRunReportsHang(t *testing.T) {
 	var fault *device.Fault
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, device.Stuck, fault.Kind)
+	var failed *PassError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, Replay{Seed: 1}, failed.Replay)
 	require.Nil(t, out.summary)
 	require.NotEmpty(t, fault.Others)
 	for _, other := range fault.Others {
@@ -218,8 +278,8 @@ func TestRunReportsHang(t *testing.T) {
 func TestRunRefusesGraphs(t *testing.T) {
 	m := h200x2(t)
 	open := m.open
-	m.open = func(gpus []device.Info, seed uint64) (device.Driver, error) {
-		d, err := open(gpus, seed)
+	m.open = func(c *Config, seed uint64) (device.Driver, error) {
+		d, err := open(c, seed)
 		return &lyingDriver{Driver: d}, err
 	}
 	c := small()

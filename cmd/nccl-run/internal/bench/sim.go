@@ -19,12 +19,12 @@ func PTXMachine(system *topo.System) (*Machine, error) {
 	m := &Machine{
 		Device: "sim", System: system,
 		TimeSource: "times are the host's while it simulates, not a GPU's",
-		open: func(gpus []device.Info, seed uint64) (device.Driver, error) {
-			return sim.New(sim.Config{Devices: gpus, Seed: seed})
-		},
 		// A sending and a receiving buffer of each rank, and up to two to work in:
 		// the data of one rank and the parts under way.
 		maxBuffer: func(c *Config) int64 { return maxSimulatedBuffers / int64(2*c.Ranks()+2) },
+	}
+	m.open = func(c *Config, seed uint64) (device.Driver, error) {
+		return sim.New(sim.Config{Devices: m.gpus[:c.Threads*c.GPUs], Seed: seed, Weak: weak(c, system)})
 	}
 	for rank := range system.NRanks() {
 		gpu := system.RankGPU(rank).GPU
@@ -39,6 +39,22 @@ func PTXMachine(system *topo.System) (*Machine, error) {
 		return fmt.Sprintf("PTX machine, %s; topology %s", kinds(m.gpus[:gpus]), system.Name)
 	}
 	return m, nil
+}
+
+// weakNote says of a run that its memory is weak.
+const weakNote = "weak memory (docs/MEMORY-MODEL.md): reads may be stale where nothing orders them, and races are faults"
+
+// weak returns the memory model that c asks for, of GPUs that are connected as
+// system says.
+func weak(c *Config, system *topo.System) *sim.Weak {
+	if !c.WeakMemory {
+		return nil
+	}
+	return &sim.Weak{
+		Facts: sim.AllFacts,
+		// Paths are in the order of distance, and PIX is the first that leaves NVLink.
+		PCIe: func(a, b int) bool { return system.Path(a, b).Type >= topo.PathPIX },
+	}
 }
 
 // kinds says what GPUs are, equal neighbours together.

@@ -19,15 +19,18 @@ type walk struct {
 	variants []coll.Variant
 }
 
+// replay names the pass of w with a seed.
+func (w walk) replay(seed uint64) Replay { return Replay{seed, w.protos} }
+
 // typeOp is a type and an operator.
 type typeOp struct {
 	typ coll.DataType
 	op  coll.UserOp
 }
 
-// chooseWalks returns what is to run, and what this build or GPUs of compute
-// capability sm, times 10, cannot.
-func chooseWalks(c *Config, sm int) (walks []walk, skipped []report.Skipped, err error) {
+// chooseWalks returns what is to run, and what this build or the oldest of the
+// GPUs, of compute capability sm, times 10, cannot.
+func chooseWalks(c *Config, oldest, sm int) (walks []walk, skipped []report.Skipped, err error) {
 	choices := [][]coll.Proto{nil}
 	if len(c.Protos) > 0 {
 		choices = nil
@@ -45,6 +48,10 @@ func chooseWalks(c *Config, sm int) (walks []walk, skipped []report.Skipped, err
 			for _, o := range c.Ops {
 				k := typeOp{t, o}
 				variants, err := builtVariants(k, sm, c.Algos, protos)
+				var old *generated.SMError
+				if errors.As(err, &old) {
+					old.GPU = fmt.Sprintf("GPU %d", oldest)
+				}
 				switch {
 				case err == nil:
 					w.cases = append(w.cases, k)
@@ -81,8 +88,9 @@ func reason(err error) string {
 }
 
 // builtVariants returns the kernels that can serve k on GPUs of compute capability
-// sm, times 10, with the given choices, nil for any. If there is none the error is why: not built, rather than a rule that
-// excludes some algorithm or protocol.
+// sm, times 10, with the given choices, nil for any. If there is none the error is
+// the most helpful: that there is one for newer GPUs, or else that none is built,
+// rather than a rule that excludes some algorithm or protocol.
 func builtVariants(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) ([]coll.Variant, error) {
 	tried, among := algos, protos
 	if tried == nil {
@@ -94,6 +102,7 @@ func builtVariants(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) ([]
 	var (
 		built []coll.Variant
 		why   error
+		old   *generated.SMError
 	)
 	for _, a := range tried {
 		for _, p := range among {
@@ -102,6 +111,7 @@ func builtVariants(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) ([]
 			switch {
 			case err == nil:
 				built = append(built, v)
+			case errors.As(err, &old):
 			case why == nil || errors.Is(err, result.ErrNotBuilt) && !errors.Is(why, result.ErrNotBuilt):
 				why = err
 			}
@@ -110,6 +120,8 @@ func builtVariants(k typeOp, sm int, algos []coll.Algo, protos []coll.Proto) ([]
 	switch {
 	case built != nil:
 		return built, nil
+	case old != nil:
+		return nil, old
 	case errors.Is(why, result.ErrNotBuilt):
 		return nil, notBuilt(k, sm, algos, protos)
 	default:

@@ -58,6 +58,18 @@ func (e *environment) lookup(name string) (string, bool) {
 	return lookup(e.environ)(name)
 }
 
+// effective returns, as "NAME=value", what is set and honoured.
+func (e *environment) effective() []string {
+	var all []string
+	for _, v := range ncclVariables(e.environ) {
+		name, value, _ := strings.Cut(v, "=")
+		if e.asked[name] && e.overridden[name] == "" && strings.TrimSpace(value) != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // notes says, once the library has asked for all that it honours, which variables
 // are set to no effect.
 func (e *environment) notes() []string {

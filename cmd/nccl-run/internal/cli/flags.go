@@ -99,6 +99,8 @@ func newFlags() *flagSet {
 	add = f.section("PTX machine")
 	add("seed", "", seed(&o.Seed), "seed of the schedule and of the data: the same seed gives the same run (default 1)")
 	add("schedules", "", integer(&o.Schedules, 1, anyCount), "run everything this many times, with seeds from --seed on, and add up #wrong (default 1)")
+	add("weak-memory", "", boolean(&o.WeakMemory), "the memory model that GPUs have (docs/MEMORY-MODEL.md): a race is a fault that names both sides")
+	f.sections[len(f.sections)-1].flags.Lookup("weak-memory").NoOptDefVal = "true"
 	add("plant-hang", "", integer(&o.HangRank, 0, anyCount), "self-check of the hang report: this rank never launches its first operation, and the run must fail naming who waits")
 
 	add = f.section("Output")

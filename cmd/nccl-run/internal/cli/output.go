@@ -3,8 +3,11 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
@@ -17,6 +20,7 @@ type output struct {
 	o        *options
 	m        *bench.Machine
 	env      *environment
+	given    *pflag.FlagSet // of the command line
 	start    time.Time
 	progress *progress
 
@@ -25,12 +29,13 @@ type output struct {
 	file     *file            // of the document; nil if it has none
 	run      *report.Run
 	wrong    int
+	replays  []string // the commands that were printed
 }
 
 // newOutput opens what is to be written, so that it is refused before anything
 // runs if it cannot be.
-func newOutput(p *Process, o *options, m *bench.Machine, env *environment) (*output, error) {
-	out := &output{p: p, o: o, m: m, env: env, start: time.Now(), progress: newProgress(p.Stderr)}
+func newOutput(p *Process, o *options, m *bench.Machine, env *environment, given *pflag.FlagSet) (*output, error) {
+	out := &output{p: p, o: o, m: m, env: env, given: given, start: time.Now(), progress: newProgress(p.Stderr)}
 	if o.json == "-" {
 		return out, nil
 	}
@@ -55,6 +60,7 @@ func (out *output) Begin(r *report.Run, skipped []report.Skipped) {
 			ncclVariables(out.p.Environ), out.start, &report.Extension{
 				Device: out.m.Device, DeviceNote: out.m.Describe(gpus) + "; " + out.m.Why,
 				Topology: out.o.Topology, RanksPerGPU: out.o.RanksPerGPU, Seed: out.o.Seed, Schedules: out.o.Schedules,
+				WeakMemory: out.o.WeakMemory,
 				TimeSource: out.m.TimeSource, Skipped: skipped,
 			})
 	}
@@ -119,6 +125,18 @@ func (out *output) Startup(phases []report.Phase) {
 	}
 	if out.document != nil {
 		out.document.Extension.Startup = phases
+	}
+}
+
+// Wrong implements bench.Sink. How a pass is repeated is printed once.
+func (out *output) Wrong(text string, in bench.Replay) {
+	out.Comment(text)
+	if out.m.Device != "sim" {
+		return
+	}
+	if command := replayCommand(out.given, out.env, in); !slices.Contains(out.replays, command) {
+		out.replays = append(out.replays, command)
+		out.Comment("replay: " + command)
 	}
 }
 

@@ -24,11 +24,11 @@ func run(ctx context.Context, p *Process, o *options, given *pflag.FlagSet) erro
 		o.SkipUnbuilt = o.SkipUnbuilt || strings.EqualFold(given.Lookup(name).Value.String(), all)
 	}
 	env := newEnvironment(p.Environ, given)
-	out, err := newOutput(p, o, m, env)
+	out, err := newOutput(p, o, m, env, given)
 	if err != nil {
 		return err
 	}
-	err = bench.Run(ctx, &o.Config, m, env.lookup, out)
+	err = out.replayable(bench.Run(ctx, &o.Config, m, env.lookup, out))
 	if closed := out.close(err); err == nil {
 		err = closed
 	}

@@ -13,7 +13,7 @@ import (
 // nccl-tests 2.19.6 src/util.cu); ExtensionVersion is that of its ncclgo object.
 const (
 	DocumentVersion  = 3
-	ExtensionVersion = 2
+	ExtensionVersion = 3
 )
 
 // Document is a run in nccl-tests' JSON format. Its fields are documented in
@@ -106,6 +106,7 @@ type Extension struct {
 	RanksPerGPU int       `json:"ranks_per_gpu"`
 	Seed        uint64    `json:"seed"`
 	Schedules   int       `json:"schedules"`
+	WeakMemory  bool      `json:"weak_memory"` // a run in the memory model that GPUs have
 	TimeSource  string    `json:"time_source"`
 	Skipped     []Skipped `json:"skipped"`
 	Startup     []Phase   `json:"startup,omitempty"`

@@ -138,7 +138,7 @@ func TestDecodeRefuses(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"empty":             {"", "not a report"},
 		"other version":     {edit(`"version":3`, `"version":4`), "report version 4, want 3"},
-		"other extension":   {edit(`"version":2,`, `"version":1,`), "ncclgo object of version 2"},
+		"other extension":   {edit(`"version":3,"device"`, `"version":2,"device"`), "ncclgo object of version 3"},
 		"of nccl-tests":     {`{"version":3}`, "without an ncclgo object"},
 		"unknown field":     {edit(`"size"`, `"sizes"`), "sizes"},
 		"boolean as number": {edit(`"okay":"false"`, `"okay":0`), "okay"},
