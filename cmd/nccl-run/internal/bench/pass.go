@@ -141,7 +141,7 @@ func (p *pass) communicate(ctx context.Context, r *run, w walk) error {
 		return err
 	}
 	if r.lib != nil {
-		return p.openRival(r.lib)
+		return p.openRival(r.lib, w)
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/libnccl"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/check"
 )
 
 // rounds is how often each library runs the timed iterations of a cell. It is
@@ -17,8 +19,9 @@ const rounds = 21
 
 // rival is NVIDIA's NCCL with communicators over the same GPUs.
 type rival struct {
-	lib   *libnccl.Library
-	comms []*libnccl.Comm
+	lib    *libnccl.Library
+	comms  []*libnccl.Comm
+	mulsum []map[coll.DataType]libnccl.Op // of each rank, of the types that are asked for
 	// streams are NCCL's own, one for each rank, and handles their CUstreams: what
 	// a stream costs once others may use it behind our back is not to be charged
 	// to ncclgo.
@@ -27,7 +30,7 @@ type rival struct {
 }
 
 // openRival makes NCCL's communicators.
-func (p *pass) openRival(lib *libnccl.Library) error {
+func (p *pass) openRival(lib *libnccl.Library, w walk) error {
 	r := &rival{lib: lib}
 	gpus := make([]int, len(p.ranks))
 	for i := range p.ranks {
@@ -47,7 +50,33 @@ func (p *pass) openRival(lib *libnccl.Library) error {
 		return fmt.Errorf("NCCL %s: %w", lib.VersionText(), err)
 	}
 	p.rival = r
+	return r.makeOps(w)
+}
+
+// makeOps makes the operators with a scalar that w asks for.
+func (r *rival) makeOps(w walk) error {
+	for rank, c := range r.comms {
+		r.mulsum = append(r.mulsum, map[coll.DataType]libnccl.Op{})
+		for _, k := range w.cases {
+			if k.op != coll.OpMulSum {
+				continue
+			}
+			o, err := c.NewPreMulSum(k.typ, check.Scalar(k.typ, rank))
+			if err != nil {
+				return fmt.Errorf("--vs: op mulsum: %w", err)
+			}
+			r.mulsum[rank][k.typ] = o
+		}
+	}
 	return nil
+}
+
+// op returns the operator that an operation of k has on a rank.
+func (r *rival) op(rank int, k cell) libnccl.Op {
+	if k.op == coll.OpMulSum {
+		return r.mulsum[rank][k.typ]
+	}
+	return libnccl.Op(k.op)
 }
 
 // close ends NCCL's communicators. A nil r is no rival.
@@ -100,7 +129,7 @@ func (p *pass) groupRival(k cell, ops int) error {
 		for i, c := range p.rival.comms {
 			r := &p.ranks[i]
 			for range ops {
-				if err := c.AllReduce(r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, k.op, p.rival.handles[i]); err != nil {
+				if err := c.AllReduce(r.input(k).data(), r.recv.data(), uint64(k.count), k.typ, p.rival.op(i, k), p.rival.handles[i]); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package libnccl
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/ncclgo/ncclgo/coll"
@@ -31,10 +32,28 @@ func (l *Library) InitAll(gpus []int) ([]*Comm, error) {
 	return comms, nil
 }
 
+// Op is an operator as NCCL numbers it (ncclRedOp_t). The numbers of coll.UserOp
+// are NCCL's, but for coll.OpMulSum, which stands for what NewPreMulSum makes.
+type Op int32
+
+// hostImmediate says that a scalar is read before the call returns
+// (ncclScalarHostImmediate, nccl.h).
+const hostImmediate = 1
+
+// NewPreMulSum makes the operator that multiplies the rank's input by a scalar, whose
+// bits are an element of t in the low bytes. It ends with the communicator.
+func (c *Comm) NewPreMulSum(t coll.DataType, bits uint64) (Op, error) {
+	if !c.lib.newPreMulSum.Bound() {
+		return 0, fmt.Errorf("NCCL %s has no ncclRedOpCreatePreMulSum; NCCL 2.11 and later do", c.lib.VersionText())
+	}
+	var op Op
+	rc := c.lib.newPreMulSum.Call(uintptr(unsafe.Pointer(&op)), uintptr(unsafe.Pointer(&bits)), uintptr(t), hostImmediate, c.handle)
+	return op, c.lib.check("ncclRedOpCreatePreMulSum", rc)
+}
+
 // AllReduce enqueues an all-reduce on stream, a CUstream, which is the runtime
-// API's cudaStream_t. Types and operators have NCCL's numbers (package coll);
-// OpMulSum, which NCCL makes for each factor anew, is not among them.
-func (c *Comm) AllReduce(send, recv device.Ptr, count uint64, t coll.DataType, op coll.UserOp, stream uintptr) error {
+// API's cudaStream_t. Types have NCCL's numbers (package coll).
+func (c *Comm) AllReduce(send, recv device.Ptr, count uint64, t coll.DataType, op Op, stream uintptr) error {
 	rc := c.lib.allReduce.Call(uintptr(send), uintptr(recv), uintptr(count), uintptr(t), uintptr(op), c.handle, stream)
 	return c.lib.check("ncclAllReduce", rc)
 }

@@ -52,9 +52,11 @@ func TestCalls(t *testing.T) {
 	require.Equal(t, "2.28.9", f.VersionText())
 	comms, err := f.InitAll([]int{3, 1})
 	require.NoError(t, err)
+	scaled, err := comms[1].NewPreMulSum(coll.BFloat16, 0x4000)
+	require.NoError(t, err)
 	require.NoError(t, f.Group(func() error {
 		for rank, c := range comms {
-			if err := c.AllReduce(0x1000, 0x2000, 5, coll.BFloat16, coll.OpMin, uintptr(0x70+rank)); err != nil {
+			if err := c.AllReduce(0x1000, 0x2000, 5, coll.BFloat16, []Op{Op(coll.OpMin), scaled}[rank], uintptr(0x70+rank)); err != nil {
 				return err
 			}
 		}
@@ -63,9 +65,10 @@ func TestCalls(t *testing.T) {
 	require.NoError(t, comms[0].Close())
 	require.NoError(t, comms[1].Abort())
 	require.Equal(t, `init 2: 3 1
+premulsum 1: 0x4000 type 9 residence 1
 start
 all-reduce 0: 0x1000 0x2000 5 type 9 op 3 stream 0x70 depth 1
-all-reduce 1: 0x1000 0x2000 5 type 9 op 3 stream 0x71 depth 1
+all-reduce 1: 0x1000 0x2000 5 type 9 op 6 stream 0x71 depth 1
 end
 destroy 0
 abort 1
@@ -83,7 +86,7 @@ func TestErrors(t *testing.T) {
 	comms, err := f.InitAll([]int{0})
 	require.NoError(t, err)
 	f.failAt("ncclAllReduce", result.InvalidArgument)
-	err = f.Group(func() error { return comms[0].AllReduce(1, 2, 3, coll.Int8, coll.OpSum, 4) })
+	err = f.Group(func() error { return comms[0].AllReduce(1, 2, 3, coll.Int8, Op(coll.OpSum), 4) })
 	var failed *Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, Error{Call: "ncclAllReduce", Code: result.InvalidArgument, Text: "invalid argument", Detail: "what was wrong"}, *failed)

@@ -17,6 +17,7 @@ type Library struct {
 	getVersion, getErrorString, getLastError dl.Proc // getLastError is bound or not
 	initAll, destroy, abort                  dl.Proc
 	allReduce, groupStart, groupEnd          dl.Proc
+	newPreMulSum                             dl.Proc // bound or not
 }
 
 // Open loads the NCCL that path names: a file, or a name that the dynamic linker
@@ -38,6 +39,7 @@ func Open(path string) (*Library, error) {
 		{Name: "ncclAllReduce", Proc: &l.allReduce},
 		{Name: "ncclGroupStart", Proc: &l.groupStart},
 		{Name: "ncclGroupEnd", Proc: &l.groupEnd},
+		{Name: "ncclRedOpCreatePreMulSum", Proc: &l.newPreMulSum, Optional: true, Since: "NCCL 2.11"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w; this is no libnccl", err)

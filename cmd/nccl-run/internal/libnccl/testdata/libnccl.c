@@ -45,6 +45,13 @@ ncclResult_t ncclGroupEnd(void) {
   if (f) fputc('n', f), fclose(f);
   return end(__func__);
 }
+ncclResult_t ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, ncclComm_t c) {
+  unsigned long long bits = 0;
+  memcpy(&bits, scalar, type == 9 ? 2 : 4);
+  LOG("premulsum %d: %#llx type %d residence %d\n", c->rank, bits, type, residence);
+  *op = 5 + c->rank;
+  return end(__func__);
+}
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, ncclComm_t c, void *stream) {
   LOG("all-reduce %d: %p %p %zu type %d op %d stream %p depth %d\n", c->rank, send, recv, count, type, op, stream, depth);
   static const int size[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
