@@ -170,7 +170,7 @@ func (c contention) sharedRow(op string) *row {
 	}
 	r.out = append(r.out, c.k)
 	start := uint64(c.fill) * 0x0101010101010101
-	r.code = fmt.Sprintf("mov.u64 r0, %#x;\nst.shared.u64 [cell], r0;\nbar.sync 0;\n%s\nbar.sync 0;\nld.shared.b%d d0, [cell];",
+	r.code = fmt.Sprintf("mov.u64 r0, %#x;\nsetp.eq.u32 p, t, 0;\n@p st.shared.u64 [cell], r0;\nbar.sync 0;\n%s\nbar.sync 0;\nld.shared.b%d d0, [cell];",
 		start, body, c.k.bits)
 	r.check = func(g []thread, _ []byte) error {
 		for first := 0; first < len(g); first += ctaThreads {

@@ -312,7 +312,8 @@ mov.u32 d1, %nwarpid;
 mov.u32 d2, %smid;
 mov.u32 d3, %nsmid;
 mov.u32 d4, %total_smem_size;
-st.shared.u32 [sm], d0;
+setp.eq.u32 p, t, 0;
+@p st.shared.u32 [sm], d0;
 mov.u64 d5, %gridid;`,
 		out: append(repeat(u32, 5), u64), group: wholeGrid,
 		check: func(g []thread, _ []byte) error {

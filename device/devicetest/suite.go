@@ -263,6 +263,17 @@ POLL:
 	ret;
 }
 
+// post(flag, v): ends the wait for value v at flag
+.visible .entry post(.param .u64 p_flag, .param .u64 p_v)
+{
+	.reg .b32 v;
+	.reg .b64 flag;
+	ld.param.u64 flag, [p_flag];
+	ld.param.u32 v, [p_v];
+	st.relaxed.sys.global.u32 [flag], v;
+	ret;
+}
+
 // fail(p): a load from address p, then a store beside it
 .visible .entry fail(.param .u64 p_p)
 {

@@ -38,7 +38,7 @@ func testTogether(b *bench) {
 	x := b.alloc(b.dev, 64)
 	late := b.newStream(b.dev)
 	b.launch(b.stream, b.mod, "wait", 1, uint64(x), 41, uint64(x)+32)
-	b.launch(late, b.mod, "fill", 1, uint64(x), 41)
+	b.launch(late, b.mod, "post", 1, uint64(x), 41)
 	b.sync(b.stream)
 	b.sync(late)
 	require.Equal(b, uint32(42), b.read(b.dev, x, 9)[8])
