@@ -30,17 +30,25 @@ type ring struct {
 	abort   device.HostMem
 	count   int
 	threads int
+	slot    int // bytes
 }
 
-const slotBytes = 8192
+// setup is what a ring is to be. slot is the bytes of a FIFO's slot.
+type setup struct {
+	symbol                      string
+	ranks, count, threads, slot int
+	seed                        uint64
+	weak                        *sim.Weak
+}
 
-func newRing(tb testing.TB, symbol string, ranks, count, threads int, seed uint64, weak *sim.Weak) *ring {
+func newRing(tb testing.TB, on setup) *ring {
+	symbol, ranks, count, threads, slotBytes := on.symbol, on.ranks, on.count, on.threads, on.slot
 	i := slices.IndexFunc(generated.Kernels(), func(k generated.Kernel) bool { return k.Symbol == symbol })
 	require.GreaterOrEqual(tb, i, 0, "%s is not built", symbol)
 	text, err := generated.Kernels()[i].PTX()
 	require.NoError(tb, err)
-	r := &ring{count: count, threads: threads}
-	r.m, err = sim.New(sim.Config{Devices: slices.Repeat([]device.Info{sim.H200()}, ranks), Seed: seed, Weak: weak})
+	r := &ring{count: count, threads: threads, slot: slotBytes}
+	r.m, err = sim.New(sim.Config{Devices: slices.Repeat([]device.Info{sim.H200()}, ranks), Seed: on.seed, Weak: on.weak})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { r.m.Close() })
 
@@ -94,7 +102,7 @@ func newRing(tb testing.TB, symbol string, ranks, count, threads int, seed uint6
 			Channel abi.Channel
 		}{
 			abi.Comm{Rank: uint32(i), NumRanks: uint32(ranks), AbortFlag: abi.Ptr(r.abort.Ptr()), Reports: abi.Ptr(reports.Ptr()),
-				SlotBytes: [abi.NumProtos]uint32{slotBytes, slotBytes, slotBytes}, NumChannels: 1},
+				SlotBytes: [abi.NumProtos]uint32{uint32(slotBytes), uint32(slotBytes), uint32(slotBytes)}, NumChannels: 1},
 			abi.Channel{Peers: abi.Ptr(peersAt), Ring: abi.Ring{Prev: uint32(prev), Next: uint32(next), Index: uint32(i), Ranks: abi.Ptr(orderAt)}},
 		}
 		r.comms = append(r.comms, upload(tb, d, "communicator", comm))
@@ -132,7 +140,7 @@ func upload(tb testing.TB, d device.Device, label string, v any) device.Ptr {
 func (r *ring) launch(tb testing.TB, rank int) {
 	args := abi.KernelArgs{Comm: abi.Ptr(r.comms[rank]), NumWorks: 1}
 	args.Works[0] = abi.Work{SendBuf: abi.Ptr(r.send[rank]), RecvBuf: abi.Ptr(r.recv[rank]),
-		CountLo: uint64(r.count), ChunkBytes: slotBytes / 2, Threads: uint16(r.threads)}
+		CountLo: uint64(r.count), ChunkBytes: uint32(r.slot / 2), Threads: uint16(r.threads)}
 	var b bytes.Buffer
 	require.NoError(tb, binary.Write(&b, binary.LittleEndian, args))
 	require.NoError(tb, r.streams[rank].Launch(&device.Launch{Function: r.fns[rank], Grid: 1, Threads: r.threads,
@@ -169,7 +177,7 @@ func TestShippedRingAllReduce(t *testing.T) {
 		for _, memory := range memories {
 			for seed := range uint64(3) {
 				t.Run(fmt.Sprintf("%s/%s/seed %d", symbol, memory.name, seed), func(t *testing.T) {
-					r := newRing(t, symbol, 3, 2999, 96, seed, memory.weak)
+					r := newRing(t, setup{symbol, 3, 2999, 96, 8192, seed, memory.weak})
 					r.run(t)
 					r.check(t)
 					r.run(t) // on with the steps where they are
@@ -182,7 +190,7 @@ func TestShippedRingAllReduce(t *testing.T) {
 
 // A rank that never launches: the others' waits are named at once.
 func TestShippedRingWithARankMissing(t *testing.T) {
-	r := newRing(t, "AllReduce_Sum_f32_RING_LL", 2, 1000, 64, 1, nil)
+	r := newRing(t, setup{"AllReduce_Sum_f32_RING_LL", 2, 1000, 64, 8192, 1, nil})
 	r.launch(t, 0)
 	err := r.streams[0].Synchronize(context.Background())
 	var f *device.Fault
@@ -209,7 +217,7 @@ func BenchmarkMachineShippedWeak(b *testing.B) { benchmarkShipped(b, &sim.Weak{F
 func benchmarkShipped(b *testing.B, weak *sim.Weak) {
 	for _, size := range []struct{ ranks, threads int }{{1, 512}, {2, 256}, {8, 512}} {
 		b.Run(fmt.Sprintf("%dx%d", size.ranks, size.threads), func(b *testing.B) {
-			r := newRing(b, "AllReduce_Sum_f32_RING_LL", size.ranks, 1<<16, size.threads, 1, weak)
+			r := newRing(b, setup{"AllReduce_Sum_f32_RING_LL", size.ranks, 1 << 16, size.threads, 8192, 1, weak})
 			r.run(b)
 			start := r.m.Stats().WarpInstructions
 			b.ReportAllocs()

@@ -103,6 +103,26 @@ func (x *weakWarp) oldest(vs []version, l int, bytes uint8) int {
 	return i
 }
 
+// newest returns the newest version, not before from, that lane l may read at the
+// masked bytes with the scope of a level.
+func (x *weakWarp) newest(vs []version, from int, bytes uint8, lv level) int {
+	i := len(vs) - 1
+	for x.ws.deaf && i > from && (vs[i].by.bytes&bytes == 0 || !x.reaches(&vs[i], lv)) {
+		i--
+	}
+	return i
+}
+
+// reaches reports whether the scopes of a version's write and of a read of x
+// include one another: the two are morally strong.
+func (x *weakWarp) reaches(v *version, lv level) bool {
+	if v.home == nil {
+		return true
+	}
+	d := x.home.distance(v.home)
+	return d <= v.level && d <= lv
+}
+
 // behind returns the version from which the bytes come when lane l sees what was
 // there with version i, and whether that is stale.
 func behind(vs []version, i int, bytes uint8) (from int, stale bool) {
@@ -156,7 +176,8 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 			continue
 		}
 		vs := c.more.versions
-		from[i], last[i] = x.oldest(vs, l, bytes), len(vs)-1
+		from[i] = x.oldest(vs, l, bytes)
+		last[i] = x.newest(vs, from[i], bytes, lv)
 		if from[i] != last[i] {
 			several = true
 			if s := x.entry(&vs[from[i]], l, bytes); s != nil {
@@ -170,7 +191,7 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 		} else if len(cells) == 1 {
 			from[0] += x.ws.pick(last[0] - from[0] + 1)
 		} else {
-			x.pickMoment(cells, &from)
+			x.pickMoment(cells, &from, last)
 		}
 	}
 	for i, c := range cells {
@@ -179,7 +200,7 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 		}
 		vs := c.more.versions
 		values[i] = vs[from[i]].value
-		at, stale := behind(vs, from[i], bytes)
+		at, stale := behind(vs[:last[i]+1], from[i], bytes)
 		s := x.entry(&vs[at], l, bytes)
 		if s == nil {
 			s = vs[at].addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited})
@@ -196,13 +217,13 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 }
 
 // pickMoment moves from on to the versions that two granules had at one moment.
-func (x *weakWarp) pickMoment(cells []*cell, from *[2]int) {
+func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int) {
 	var moments [2*keptVersions + 1]uint64
 	var vs [2][]version
 	start := uint64(0)
 	for i, c := range cells {
 		if c.more != nil && len(c.more.versions) > 0 {
-			vs[i] = c.more.versions
+			vs[i] = c.more.versions[:last[i]+1]
 			start = max(start, vs[i][from[i]].at)
 		}
 	}
@@ -280,7 +301,7 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 		if v.home == nil {
 			continue
 		}
-		if d := x.home.distance(v.home); d <= v.level && d <= lv {
+		if x.reaches(v, lv) {
 			x.r[l] = x.ws.join(x.r[l], v.r)
 			if v.bound != 0 {
 				x.r[l] = x.ws.with(x.r[l], reach{v.by.slot, 1 << v.by.lane, v.bound})

@@ -11,7 +11,7 @@ package sim
 type view struct {
 	id    uint64
 	clk   []uint32 // by slot: the events of all lanes up to this clock
-	extra []reach   // lanes of which more is known than of their warps
+	extra []reach  // lanes of which more is known than of their warps
 }
 
 // reach is the events of some lanes of a slot up to a clock.

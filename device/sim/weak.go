@@ -69,9 +69,13 @@ type weakState struct {
 	slots  []slot
 	free   []uint32 // slots of warps that ended
 	moment uint64   // counts strong writes
-	scAll  *view    // what fence.sc.sys share
-	sc     []*view  // by GPU: what fence.sc.gpu there and those of sys do
-	host   *agent
+	// deaf is whether strong writes stay unseen where their scope, or that of the
+	// read, does not reach. Nothing promises that they are seen there, nor that they
+	// are not; the seed decides for the whole run, or a poll would get there at last.
+	deaf  bool
+	scAll *view   // what fence.sc.sys share
+	sc    []*view // by GPU: what fence.sc.gpu there and those of sys do
+	host  *agent
 }
 
 // slot is the events of the warps that had it, one after another.
@@ -151,6 +155,7 @@ func newWeakState(m *Machine) *weakState {
 		ws.pcie = func(int, int) bool { return false }
 	}
 	ws.scAll = origin
+	ws.deaf = ws.chance(2)
 	for range m.cfg.Devices {
 		ws.sc = append(ws.sc, origin)
 	}
