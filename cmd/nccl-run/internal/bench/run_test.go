@@ -118,10 +118,10 @@ func TestRunSkips(t *testing.T) {
 	require.NoError(t, err)
 	c := small()
 	c.Types = []coll.DataType{coll.BFloat16, coll.F8E5M2}
-	c.Protos, c.SkipUnbuilt = []coll.Proto{coll.LL}, true
+	c.Protos, c.SkipUnbuilt = []coll.Proto{coll.LL, coll.Simple}, true
 	var out recorder
 	require.NoError(t, Run(context.Background(), c, m, noEnvironment, &out))
-	require.Len(t, out.rows, 2)
+	require.Len(t, out.rows, 2*2)
 	const reason = "f8e5m2 reductions need compute capability 9.0; GPU 0 is sm_80"
 	require.Equal(t, []report.Skipped{{Type: "f8e5m2", Op: "sum", Reason: reason}}, out.skipped)
 

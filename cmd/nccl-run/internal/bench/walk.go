@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
@@ -63,9 +64,13 @@ func chooseWalks(c *Config, oldest, sm int) (walks []walk, skipped []report.Skip
 				case !c.SkipUnbuilt:
 					return nil, nil, refuse("%s %s: %w", t.LongName(), o, err)
 				default:
-					skipped = append(skipped, report.Skipped{
-						Type: t.LongName(), Op: o.String(), Proto: name, Reason: reason(err),
-					})
+					s := report.Skipped{Type: t.LongName(), Op: o.String(), Proto: name, Reason: reason(err)}
+					if old != nil {
+						s.Proto = "" // no other would do
+					}
+					if !slices.Contains(skipped, s) {
+						skipped = append(skipped, s)
+					}
 				}
 			}
 		}
