@@ -17,8 +17,8 @@ import (
 // elements beside them.
 var (
 	protos = []coll.Proto{coll.LL, coll.Simple}
-	ops    = []coll.UserOp{coll.OpSum, coll.OpProd, coll.OpMin, coll.OpMax}
-	types  = []coll.DataType{coll.Int8, coll.Uint8, coll.Int32, coll.Uint32, coll.Float16, coll.Float32, coll.Float64}
+	ops    = []coll.UserOp{coll.OpSum, coll.OpProd, coll.OpMin, coll.OpMax, coll.OpAvg, coll.OpMulSum}
+	types  = every[coll.DataType](coll.NumDataTypes)
 	ranks  = []int{1, 2, 3, 5, 8}
 	counts = []struct {
 		chunks, packs, elements int
@@ -34,6 +34,15 @@ var (
 	channels = []int{1, 2, 3}
 	threads  = []int{32, 96, 512}
 )
+
+// every returns the first n values of an enumeration, which are all.
+func every[E ~uint8](n int) []E {
+	all := make([]E, n)
+	for i := range all {
+		all[i] = E(i)
+	}
+	return all
+}
 
 // sampled holds an index into each dimension.
 type sampled [9]int
@@ -100,7 +109,7 @@ func (s sampled) run(seed uint64) (run, setup) {
 	nchannels := channels[s[7]/len(threads)]
 	on := setup{ranks: nranks, channels: nchannels, slot: slots[s[8]], seed: seed}
 	r := run{
-		proto: protos[s[0]], op: ops[s[1]], dataType: types[s[2]],
+		proto: protos[s[0]], op: ops[s[1]], dataType: types[s[2]], onDevice: seed%2 == 1,
 		sendSkew: skews[s[5]].send, recvSkew: skews[s[5]].recv, inPlace: places[s[6]],
 		threads: threads[s[7]%len(threads)], channels: []int{0, nchannels - 1},
 	}
@@ -184,39 +193,5 @@ func TestLateRank(t *testing.T) {
 			require.NoError(t, c.wait())
 			c.check(o)
 		})
-	}
-}
-
-// Packed arithmetic on bytes, on every pair of them.
-func TestEveryPairOfBytes(t *testing.T) {
-	c := newCluster(t, setup{ranks: 2, channels: 1, slot: largeSlot})
-	for _, dataType := range []coll.DataType{coll.Int8, coll.Uint8} {
-		for _, op := range ops {
-			c.all(&run{
-				proto: coll.Simple, op: op, dataType: dataType, count: 1 << 16, threads: 64, channels: []int{0, 0},
-				value: func(rank, i int) uint64 { return uint64(i >> (8 * rank) & 0xff) },
-			}, 1)
-		}
-	}
-}
-
-// Every f16 with the values at which something changes: zeros, the ends of the
-// subnormals and of the normals, ones and their neighbours, infinity, NaN.
-func TestEveryHalf(t *testing.T) {
-	edges := []uint64{0, 0x8000, 1, 0x3ff, 0x8400, 0x3c00, 0x3c01, 0xbbff, 0x7bff, 0xfbff, 0x7c00, 0xfe01}
-	if testing.Short() {
-		edges = edges[:2]
-	}
-	c := newCluster(t, setup{ranks: 2, channels: 1, slot: largeSlot})
-	for _, op := range ops {
-		c.all(&run{
-			proto: coll.Simple, op: op, dataType: coll.Float16, count: len(edges) << 16, threads: 64, channels: []int{0, 0},
-			value: func(rank, i int) uint64 {
-				if rank == 0 {
-					return uint64(i & 0xffff)
-				}
-				return edges[i>>16]
-			},
-		}, 1)
 	}
 }

@@ -49,7 +49,8 @@ func (s slot) chunk(p coll.Proto) int {
 // setup says what cluster to make.
 type setup struct {
 	ranks, channels int
-	slot            slot // 0: smallSlot
+	slot            slot        // 0: smallSlot
+	gpu             device.Info // zero: sim.H100()
 	firstStep       uint64
 	seed            uint64
 	grace           time.Duration
@@ -81,8 +82,11 @@ func rings(nranks, nchannels int) [][]int {
 func newCluster(t testing.TB, s setup) *cluster {
 	c := &cluster{t: t, slot: cmp.Or(s.slot, smallSlot), modules: map[coll.Variant][]device.Function{}}
 	var err error
+	if s.gpu.SM == 0 {
+		s.gpu = sim.H100()
+	}
 	c.machine, err = sim.New(sim.Config{
-		Devices: slices.Repeat([]device.Info{sim.H100()}, s.ranks), Seed: s.seed, StuckGrace: s.grace,
+		Devices: slices.Repeat([]device.Info{s.gpu}, s.ranks), Seed: s.seed, StuckGrace: s.grace,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.machine.Close()) })
@@ -163,7 +167,13 @@ type run struct {
 	chunk    int                      // bytes; 0: the most
 	channels []int                    // the first and the last
 	value    func(rank, i int) uint64 // of element i; nil: random ones
+	scalar   func(rank int) uint64    // of mulsum; nil: random ones
+	onDevice bool                     // the scalar is in device memory
+	divide   int                      // what an average of integers divides by; 0: the number of ranks
 }
+
+// divisor is what an average over nranks ranks divides by.
+func (r *run) divisor(nranks int) int { return cmp.Or(r.divide, nranks) }
 
 func (r *run) variant() coll.Variant {
 	return coll.Variant{Func: coll.AllReduce, Op: r.op.Device(r.dataType), Type: r.dataType.Unsigned(), Algo: coll.Ring, Proto: r.proto}
@@ -174,12 +184,13 @@ const guard = 64
 
 // operands are the buffers of one run.
 type operands struct {
-	run    *run
-	parts  []part // by channel
-	work   []abi.Work
-	inputs [][]uint64 // by rank
-	send   []device.Ptr
-	recv   []device.Ptr
+	run     *run
+	parts   []part // by channel
+	work    []abi.Work
+	inputs  [][]byte // by rank
+	scalars []uint64 // of mulsum, by rank
+	send    []device.Ptr
+	recv    []device.Ptr
 }
 
 // part is a channel's share, in elements.
@@ -199,8 +210,11 @@ func (c *cluster) prepare(r *run, seed uint64) *operands {
 	if r.workers != 0 {
 		w.Threads = uint16(r.workers)
 	}
-	if op := r.op.Device(r.dataType); op == coll.MinMax {
+	switch r.op {
+	case coll.OpMin, coll.OpMax:
 		w.RedOpArg = r.op.MinMaxArg(r.dataType)
+	case coll.OpAvg:
+		w.RedOpArg = coll.AvgArg(r.dataType, r.divisor(len(c.devices)))
 	}
 	n := r.channels[1] - r.channels[0] + 1
 	if n == 1 {
@@ -229,12 +243,12 @@ func (c *cluster) prepare(r *run, seed uint64) *operands {
 
 	size := r.dataType.Size()
 	for rank, dev := range c.devices {
-		input := make([]uint64, r.count)
-		for i := range input {
+		input := make([]byte, r.count*size)
+		for i := range r.count {
 			if r.value != nil {
-				input[i] = r.value(rank, i)
+				setElement(r.dataType, input, i, r.value(rank, i))
 			} else {
-				input[i] = random(r.dataType, rng)
+				setElement(r.dataType, input, i, random(r.dataType, rng))
 			}
 		}
 		o.inputs = append(o.inputs, input)
@@ -243,19 +257,36 @@ func (c *cluster) prepare(r *run, seed uint64) *operands {
 		if !r.inPlace {
 			recv = c.buffer(dev, r.count*size, r.recvSkew*size, fmt.Sprintf("rank %d recvbuf", rank))
 		}
-		data := make([]byte, r.count*size)
-		for i, v := range input {
-			setElement(r.dataType, data, i, v)
-		}
-		if len(data) > 0 {
-			require.NoError(c.t, dev.CopyIn(send, data))
+		if len(input) > 0 {
+			require.NoError(c.t, dev.CopyIn(send, input))
 		}
 		o.send, o.recv = append(o.send, send), append(o.recv, recv)
 		work := w
 		work.SendBuf, work.RecvBuf = abi.Ptr(send), abi.Ptr(recv)
+		if r.op == coll.OpMulSum {
+			scalar := random(r.dataType, rng)
+			if r.scalar != nil {
+				scalar = r.scalar(rank)
+			}
+			o.scalars = append(o.scalars, scalar)
+			work.RedOpArg = scalar
+			if r.onDevice {
+				p := c.buffer(dev, size, 1*size, fmt.Sprintf("rank %d scalar", rank))
+				c.setScalar(o, rank, p, scalar)
+				work.RedOpArg, work.RedOpArgIsPtr = uint64(p), 1
+			}
+		}
 		o.work = append(o.work, work)
 	}
 	return o
+}
+
+// setScalar writes a rank's scalar to device memory.
+func (c *cluster) setScalar(o *operands, rank int, p device.Ptr, scalar uint64) {
+	o.scalars[rank] = scalar
+	data := make([]byte, o.run.dataType.Size())
+	setElement(o.run.dataType, data, 0, scalar)
+	require.NoError(c.t, c.devices[rank].CopyIn(p, data))
 }
 
 // buffer allocates bytes between two guards, skew bytes off a boundary.
@@ -266,31 +297,26 @@ func (c *cluster) buffer(dev device.Device, size, skew int, label string) device
 	return p + device.Ptr(guard+skew)
 }
 
-// check compares every element on every rank with the reference, and the guards
-// and the inputs with what they were.
+// check compares every element on every rank with the reference, bit for bit, and
+// the guards and the inputs with what they were.
 func (c *cluster) check(o *operands) {
 	c.t.Helper()
 	r, size := o.run, o.run.dataType.Size()
 	chunk := r.chunk / size
-	want := make([]uint64, r.count)
+	want := make([]byte, r.count*size)
 	for i, p := range o.parts {
 		ring := c.config.Rings[r.channels[0]+i]
-		reference(r, chunk, ring, o.inputs, p, want)
+		reference(r, o.scalars, chunk, ring, o.inputs, p, want)
 	}
 	for rank, dev := range c.devices {
 		got := c.read(dev, o.recv[rank], r.count*size)
-		for i, w := range want {
-			g := element(r.dataType, got, i)
-			if g == w || isNaN(r.dataType, g) && isNaN(r.dataType, w) {
-				continue
-			}
+		for i := 0; i < r.count && !bytes.Equal(want, got); i++ {
+			w, g := element(r.dataType, want, i), element(r.dataType, got, i)
 			require.Equal(c.t, w, g, "rank %d element %d of %d: want %#x, got %#x", rank, i, r.count, w, g)
 		}
 		if !r.inPlace {
 			sent := c.read(dev, o.send[rank], r.count*size)
-			for i, w := range o.inputs[rank] {
-				require.Equal(c.t, w, element(r.dataType, sent, i), "rank %d: input element %d was changed", rank, i)
-			}
+			require.True(c.t, bytes.Equal(o.inputs[rank], sent), "rank %d: the input was changed", rank)
 		}
 	}
 }
@@ -304,28 +330,4 @@ func (c *cluster) read(dev device.Device, p device.Ptr, size int) []byte {
 	require.Equal(c.t, canary, all[:guard], "the guard before the buffer was written")
 	require.Equal(c.t, canary, all[guard+size:], "the guard after the buffer was written")
 	return all[guard : guard+size]
-}
-
-// reference fills in a channel's part of the result. Each loop of the part is
-// cut into a chunk for each place in the ring; chunk k is added up from place
-// k+1 on around the ring to place k.
-func reference(r *run, chunk int, ring []int, inputs [][]uint64, p part, want []uint64) {
-	n := len(ring)
-	values := make([]uint64, n)
-	unit := 16 / r.dataType.Size()
-	for done := 0; done < p.count; {
-		size := chunk
-		if rest := p.count - done; rest < n*chunk {
-			size = (rest + n - 1) / n
-			size = (size + unit - 1) / unit * unit
-		}
-		for i := done; i < min(p.count, done+n*size); i++ {
-			k := (i - done) / size
-			for j := range n {
-				values[j] = inputs[ring[(k+1+j)%n]][p.first+i]
-			}
-			want[p.first+i] = fold(r.dataType, r.op, values)
-		}
-		done += n * size
-	}
 }

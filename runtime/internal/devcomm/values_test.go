@@ -2,164 +2,72 @@ package devcomm
 
 import (
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/check"
 )
 
-// The reference: what an all-reduce must give, computed on the host one element
-// at a time from the ring order alone. It shares no code and no trick with the
-// kernels: integers are computed as signed or unsigned Go integers, f16 through
-// float64, in which sums and products of two f16 are exact.
-
-// fold returns the reduction of one element over values, which are in the order
-// in which the ring adds them, each partial result rounded to the type.
-func fold(t coll.DataType, op coll.UserOp, values []uint64) uint64 {
-	acc := values[0]
-	for _, v := range values[1:] {
-		acc = combine(t, op, acc, v)
-	}
-	return acc
-}
-
-func combine(t coll.DataType, op coll.UserOp, x, y uint64) uint64 {
-	switch t {
-	case coll.Int8:
-		return uint64(uint8(integer(op, int8(x), int8(y))))
-	case coll.Uint8:
-		return uint64(integer(op, uint8(x), uint8(y)))
-	case coll.Int32:
-		return uint64(uint32(integer(op, int32(x), int32(y))))
-	case coll.Uint32:
-		return uint64(integer(op, uint32(x), uint32(y)))
-	case coll.Float16:
-		return uint64(toHalf(float(op, fromHalf(uint16(x)), fromHalf(uint16(y)))))
-	case coll.Float32:
-		return uint64(math.Float32bits(float(op, math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))))
-	case coll.Float64:
-		return math.Float64bits(float(op, math.Float64frombits(x), math.Float64frombits(y)))
-	}
-	panic("no reference for " + t.String())
-}
-
-func integer[T int8 | uint8 | int32 | uint32](op coll.UserOp, x, y T) T {
-	switch op {
-	case coll.OpSum:
-		return x + y
-	case coll.OpProd:
-		return x * y
-	case coll.OpMin:
-		return min(x, y)
-	case coll.OpMax:
-		return max(x, y)
-	}
-	panic("no reference for " + op.String())
-}
-
-func float[T float32 | float64](op coll.UserOp, x, y T) T {
-	switch op {
-	case coll.OpSum:
-		return x + y
-	case coll.OpProd:
-		return x * y
-	}
-	// A NaN loses to a number; Go's min and max know that -0 < +0.
-	switch {
-	case x != x:
-		return y
-	case y != y:
-		return x
-	case op == coll.OpMin:
-		return min(x, y)
-	case op == coll.OpMax:
-		return max(x, y)
-	}
-	panic("no reference for " + op.String())
-}
-
-func fromHalf(h uint16) float64 {
-	sign := 1.0
-	if h>>15 != 0 {
-		sign = -1
-	}
-	exponent, fraction := int(h>>10&0x1f), float64(h&0x3ff)
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 31:
-		if fraction != 0 {
-			return math.NaN()
+// reference fills in a channel's part of the result from the ring's order alone.
+// Each loop of the part is cut into a chunk for each place in the ring; chunk k is
+// added up from place k+1 on around the ring to place k. chunk is in elements.
+func reference(r *run, scalars []uint64, chunk int, ring []int, inputs [][]byte, p part, want []byte) {
+	n, size := len(ring), r.dataType.Size()
+	reduction := check.Reduction{Type: r.dataType, Op: r.op, NumRanks: r.divisor(n), Scalars: scalars}
+	unit := 16 / size
+	order, chunks := make([]int, n), make([][]byte, n)
+	for done := 0; done < p.count; {
+		per := chunk
+		if rest := p.count - done; rest < n*chunk {
+			per = (rest + n - 1) / n
+			per = (per + unit - 1) / unit * unit
 		}
-		return math.Inf(int(sign))
+		for k := range n {
+			lo, hi := min(p.count, done+k*per), min(p.count, done+(k+1)*per)
+			for j := range n {
+				order[j] = ring[(k+1+j)%n]
+				chunks[j] = inputs[j][(p.first+lo)*size : (p.first+hi)*size]
+			}
+			reduction.Fold(want[(p.first+lo)*size:(p.first+hi)*size], chunks, order)
+		}
+		done += n * per
 	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }
 
-// toHalf rounds to nearest even.
-func toHalf(f float64) uint16 {
-	var sign uint16
-	if math.Signbit(f) {
-		sign = 1 << 15
-	}
-	switch f = math.Abs(f); {
-	case f != f:
-		return 0x7fff
-	case f == 0:
-		return sign
-	case f >= 65520: // halfway between the largest f16 and the next power of two
-		return sign | 0x7c00
-	}
-	// The unit in the last place; subnormals share that of the smallest normals.
-	_, exponent := math.Frexp(f)
-	exponent = max(exponent-11, -24)
-	units := uint16(math.RoundToEven(math.Ldexp(f, -exponent)))
-	// In units of the last place, a carry into the next exponent adds up.
-	return sign | (uint16(exponent+24)<<10 + units)
-}
-
-// isNaN reports whether v is a NaN of type t. NaNs are not told apart.
-func isNaN(t coll.DataType, v uint64) bool {
-	switch t {
-	case coll.Float16:
-		return v&0x7c00 == 0x7c00 && v&0x3ff != 0
-	case coll.Float32:
-		return v&0x7f800000 == 0x7f800000 && v&0x7fffff != 0
-	case coll.Float64:
-		return v<<1 > 0x7ff<<53
-	}
-	return false
+// layouts are the bits of exponent and fraction of the floating-point types.
+var layouts = map[coll.DataType]struct{ exponent, fraction int }{
+	coll.Float16: {5, 10}, coll.Float32: {8, 23}, coll.Float64: {11, 52}, coll.BFloat16: {8, 7},
+	coll.F8E4M3: {4, 3}, coll.F8E5M2: {5, 2},
 }
 
 // random returns a value of type t: floats of moderate size, so that sums round,
-// and now and then a zero of either sign, a subnormal, an infinity or a NaN.
+// and now and then one of [specials].
 func random(t coll.DataType, rng *rand.Rand) uint64 {
-	if !t.Float() {
+	l, isFloat := layouts[t]
+	if !isFloat {
 		return rng.Uint64() >> (64 - 8*t.Size())
 	}
-	special := rng.IntN(16) == 0
-	which := rng.IntN(6)
-	pick := func(values [6]uint64) uint64 { return values[which] }
-	f := (rng.Float64() + 0.25) * math.Exp2(float64(rng.IntN(9)-4))
-	if rng.IntN(2) == 0 {
-		f = -f
+	if rng.IntN(16) == 0 {
+		all := specials(t)
+		return all[rng.IntN(len(all))]
 	}
-	switch t {
-	case coll.Float16:
-		if special {
-			return pick([6]uint64{0, 0x8000, 1, 0x7c00, 0xfc00, 0x7e01})
-		}
-		return uint64(toHalf(f))
-	case coll.Float32:
-		if special {
-			return pick([6]uint64{0, 0x80000000, 1, 0x7f800000, 0xff800000, 0x7fc00001})
-		}
-		return uint64(math.Float32bits(float32(f)))
-	default:
-		if special {
-			return pick([6]uint64{0, 1 << 63, 1, 0x7ff << 52, 0xfff << 52, 0x7ff8<<48 | 1})
-		}
-		return math.Float64bits(f)
+	one := 1<<(l.exponent-1) - 1
+	exponent := uint64(one - 4 + rng.IntN(9))
+	return rng.Uint64N(2)<<(l.exponent+l.fraction) | exponent<<l.fraction | rng.Uint64N(1<<l.fraction)
+}
+
+// specials are the values of a floating-point type at which something changes:
+// zeros, the ends of the subnormals and of the normals, ones and their
+// neighbours, infinity, quiet and signalling NaNs. Of E4M3, which has no infinity,
+// some are large numbers.
+func specials(t coll.DataType) []uint64 {
+	l := layouts[t]
+	sign, unit := uint64(1)<<(l.exponent+l.fraction), uint64(1)<<l.fraction
+	infinity := sign - unit
+	one := (uint64(1)<<(l.exponent-1) - 1) << l.fraction
+	return []uint64{
+		0, sign, 1, sign | (unit - 1), unit, sign | unit, one, one + 1, sign | (one - 1), infinity - 1, sign | (infinity - 1),
+		infinity, sign | infinity, infinity + 1, sign | (infinity + unit/2), sign - 1,
 	}
 }
 
