@@ -104,11 +104,18 @@ func describe(params []*ptx.Var) string {
 	return s
 }
 
-// instruction checks that floating-point arithmetic says how it rounds.
-// Without a modifier an assembler may contract a multiply and an add.
+// instruction checks the rules of docs/ARITHMETIC.md that an instruction shows:
+// floating-point arithmetic and conversions say that they round to nearest even,
+// since without a modifier an assembler may contract a multiply and an add, and
+// nothing is fused.
 func (v *verifier) instruction(i *ptx.Instr) {
-	if i.Rounds() && i.Round == ptx.NoRound {
+	switch {
+	case i.Rounds() && i.Round == ptx.NoRound:
 		v.report(i.Line, "no rounding modifier: %s", i.Text)
+	case i.Type.IsFloat() && i.Round != ptx.NoRound && i.Round != ptx.RN:
+		v.report(i.Line, "rounds otherwise than to nearest even: %s", i.Text)
+	case i.Type.IsFloat() && (i.Op == ptx.OpFma || i.Op == ptx.OpMad):
+		v.report(i.Line, "fuses a multiply and an add: %s", i.Text)
 	}
 	if i.FTZ || i.Approx || i.Full {
 		v.report(i.Line, "approximate or flushes subnormal numbers: %s", i.Text)

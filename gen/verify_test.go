@@ -56,6 +56,10 @@ func TestVerify(t *testing.T) {
 		{"rounding of add", "add.rn.f32", "add.f32", ".ptx:16: AllReduce_Sum_f32_RING_LL: no rounding modifier: add.f32"},
 		{"rounding of mul", "add.rn.f32", "mul.f32", "no rounding modifier: mul.f32"},
 		{"rounding of sub", "add.rn.f32", "sub.f32", "no rounding modifier: sub.f32"},
+		{"other rounding", "add.rn.f32", "add.rz.f32", "rounds otherwise than to nearest even: add.rz.f32"},
+		{"fused", "add.rn.f32 %f2, %f1, %f1", "fma.rn.f32 %f2, %f1, %f1, %f1", "fuses a multiply and an add: fma.rn.f32"},
+		{"fused as f16", "add.rn.f32 %f2, %f1, %f1", "fma.rn.f16x2 %r1, %r2, %r2, %r2", "fuses a multiply and an add: fma.rn.f16x2"},
+		{"instruction of the other target", "add.rn.f32 %f2, %f1, %f1", "add.rn.bf16x2 %r1, %r2, %r2", "add.rn.bf16x2 needs sm_90, this is sm_70"},
 		{"flush", "add.rn.f32", "add.rn.ftz.f32", "flushes subnormal numbers: add.rn.ftz.f32"},
 		{"approximate", "add.rn.f32 %f2, %f1, %f1", "rcp.approx.f32 %f2, %f1", "approximate"},
 		{"local memory", ".reg .f32", ".local .align 4 .b8 depot[16];\n\t.reg .f32", "uses 16 bytes of local memory"},
@@ -75,6 +79,39 @@ func TestVerify(t *testing.T) {
 				require.Empty(t, errs)
 				require.Equal(t, abi.MaxThreads, facts.maxThreads)
 				require.Equal(t, 78, facts.ptxVersion)
+				return
+			}
+			require.ErrorContains(t, errs.err(), test.message)
+		})
+	}
+}
+
+// The arithmetic that only newer GPUs have is held to the same rules.
+func TestVerifyHopper(t *testing.T) {
+	unit := Unit{Variant: mustVariant(t, "AllReduce_Sum_f32_RING_LL"), Target: Targets[1]}
+	for _, test := range []struct{ instruction, message string }{
+		{"add.rn.bf16x2 %r1, %r2, %r3", ""},
+		{"min.bf16x2 %r1, %r2, %r3", ""},
+		{"cvt.rn.f16x2.e4m3x2 %r1, %h1", ""},
+		{"cvt.rn.satfinite.e5m2x2.f16x2 %h1, %r1", ""},
+		{"add.bf16x2 %r1, %r2, %r3", "no rounding modifier: add.bf16x2"},
+		{"mul.bf16x2 %r1, %r2, %r3", "no rounding modifier: mul.bf16x2"},
+		{"fma.rn.bf16x2 %r1, %r2, %r3, %r3", "fuses a multiply and an add: fma.rn.bf16x2"},
+		{"cvt.rz.bf16x2.f32 %r1, %f1, %f2", "rounds otherwise than to nearest even: cvt.rz.bf16x2.f32"},
+		{"min.ftz.f16x2 %r1, %r2, %r3", "flushes subnormal numbers: min.ftz.f16x2"},
+	} {
+		t.Run(test.instruction, func(t *testing.T) {
+			text := handwritten()
+			for _, edit := range [][2]string{
+				{".version 7.8", ".version 8.1"}, {".target sm_70", ".target sm_90"}, {".reg .f32", ".reg .b16 %h<4>;\n\t.reg .f32"},
+				{"add.rn.f32 %f2, %f1, %f1", test.instruction},
+			} {
+				text = strings.Replace(text, edit[0], edit[1], 1)
+			}
+			facts, errs := verify(unit, []byte(text), true)
+			if test.message == "" {
+				require.Empty(t, errs)
+				require.Equal(t, 81, facts.ptxVersion)
 				return
 			}
 			require.ErrorContains(t, errs.err(), test.message)
