@@ -3,6 +3,7 @@ package cuda_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,16 +14,18 @@ import (
 	"github.com/ncclgo/ncclgo/generated"
 )
 
-// shipped returns every kernel that is shipped.
-func shipped(t testing.TB) []device.Source {
-	kernels := generated.Kernels()
+// shipped returns every kernel that is shipped and that the first GPU can run.
+func shipped(t testing.TB) ([]generated.Kernel, []device.Source) {
+	d, dev := openCached(t, t.TempDir())
+	defer func() { require.NoError(t, d.Close()) }()
+	kernels := slices.DeleteFunc(slices.Clone(generated.Kernels()), func(k generated.Kernel) bool { return k.SM > dev.Info().SM })
 	sources := make([]device.Source, len(kernels))
 	for i := range kernels {
 		text, err := kernels[i].PTX()
 		require.NoError(t, err)
 		sources[i] = device.Source{Name: kernels[i].Symbol + ".ptx", PTX: text}
 	}
-	return sources
+	return kernels, sources
 }
 
 // openCached opens the driver with its kernels in dir, or skips the test where
@@ -38,14 +41,15 @@ func openCached(t testing.TB, dir string) (*cuda.Driver, device.Device) {
 // TestShippedKernels assembles every kernel, finds it on disk the second time,
 // and needs no memory for registers.
 func TestShippedKernels(t *testing.T) {
-	dir, sources := filepath.Join(t.TempDir(), "cache"), shipped(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	kernels, sources := shipped(t)
 	for _, cold := range []bool{true, false} {
 		drv, dev := openCached(t, dir)
 		modules, err := device.LoadModules(t.Context(), dev, sources, nil)
 		require.NoError(t, err)
 		for i, m := range modules {
-			symbol := generated.Kernels()[i].Symbol
-			f, err := m.Function(symbol)
+			symbol := fmt.Sprintf("%s for sm_%d", kernels[i].Symbol, kernels[i].SM)
+			f, err := m.Function(kernels[i].Symbol)
 			require.NoError(t, err)
 			k := f.(*cuda.Function)
 			require.Zero(t, k.LocalBytes(), "%s spills", symbol)
@@ -67,7 +71,7 @@ func TestShippedKernels(t *testing.T) {
 // BenchmarkLoadModules makes the shipped kernels ready, in as many copies as make
 // the number of kernels, with and without an earlier start's cubins on disk.
 func BenchmarkLoadModules(b *testing.B) {
-	originals := shipped(b)
+	_, originals := shipped(b)
 	for _, kernels := range []int{30, 660} {
 		for _, cold := range []bool{true, false} {
 			b.Run(fmt.Sprintf("kernels=%d/cold=%t", kernels, cold), func(b *testing.B) {
