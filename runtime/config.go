@@ -42,8 +42,8 @@ type Config struct {
 	// default. (NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE)
 	BufferBytes [coll.NumProtos]int
 
-	// Kernels names the variants that may be asked for; nil means all that are
-	// built. They are loaded before InitAll returns. The first communicator of
+	// Kernels names the variants that may be asked for, which every device must
+	// have a kernel of; nil means all that are built. They are loaded before InitAll returns. The first communicator of
 	// the process on a device decides for later ones, because a module cannot be
 	// loaded while a collective may be in flight.
 	Kernels []coll.Variant

@@ -54,7 +54,7 @@ type initializer struct {
 	cfg    *Config
 	shared *shared
 
-	variants []coll.Variant // of the kernels to be loaded: each device has its best of each
+	variants []coll.Variant // canonical ones that all devices have a kernel of
 }
 
 // place finds the GPU of each rank in the system, and the rings.
@@ -161,16 +161,13 @@ func (i *initializer) load() error {
 		}
 		i.want(k.Variant)
 	}
-	p := loading{cfg: i.cfg, total: len(i.variants) * len(ranksByDevice(i.cfg.Devices)), said: time.Now()}
+	p := loading{cfg: i.cfg, said: time.Now()}
+	for dev := range ranksByDevice(i.cfg.Devices) {
+		p.total += len(i.kernelsOf(dev))
+	}
 	seen := map[device.Device]bool{}
 	for _, c := range i.shared.comms {
-		kernels := make([]*generated.Kernel, len(i.variants))
-		for n, v := range i.variants {
-			var err error
-			if kernels[n], err = generated.Lookup(v, c.device.Info().SM); err != nil {
-				return err
-			}
-		}
+		kernels := i.kernelsOf(c.device)
 		var err error
 		if c.kernels, err = launch.Load(i.ctx, c.device, kernels, p.progress); err != nil {
 			return err
@@ -181,6 +178,21 @@ func (i *initializer) load() error {
 		}
 	}
 	return nil
+}
+
+// kernelsOf returns the kernels to load on a device, the best it has of each
+// variant: of those that Config names, or of all it can run, also where older
+// devices of this communicator cannot, since a later one may have none of them.
+func (i *initializer) kernelsOf(dev device.Device) []*generated.Kernel {
+	var kernels []*generated.Kernel
+	for n := range generated.Kernels() {
+		k := &generated.Kernels()[n]
+		best, err := generated.Lookup(k.Variant, dev.Info().SM)
+		if err == nil && k == best && (i.cfg.Kernels == nil || slices.Contains(i.variants, k.Variant)) {
+			kernels = append(kernels, k)
+		}
+	}
+	return kernels
 }
 
 // loading tells how far the loading of kernels is.
