@@ -39,9 +39,9 @@ struct u8 {
     return ((x & ~takeY) | (y & takeY)) ^ mask;
   }
 
-  // By m = floor(65535 / d) + 1, whose product with a byte x has the quotient in its third byte: as m*d is at least 2^16
-  // and less than 2^16 + d, x*m/2^16 exceeds x/d by less than x/2^16, which is less than 1/d for d up to 257; for more,
-  // x*m is below 2^16.
+  // By m = floor(65535 / d) + 1, whose product with a byte x has the quotient in its third byte: m*d is at least 2^16
+  // and at most 2^16 + d - 1, so x*m/2^16 exceeds x/d by less than x/2^16, which is less than 1/d for d up to 257. For
+  // a larger d, x*m is below 2^16.
   class Divisor {
    public:
     __device__ __forceinline__ Divisor(uint32_t d, bool isSigned)
@@ -109,32 +109,18 @@ struct u64 {
   class Divisor {
    public:
     __device__ __forceinline__ Divisor(uint32_t d, bool isSigned)
-        : divisor_(d), reciprocal_(reciprocal(d)), sign_(isSigned ? uint64_t(1) << 63 : 0) {}
+        : divisor_(d), reciprocal_(~Word(0) / d), sign_(isSigned ? uint64_t(1) << 63 : 0) {}
 
     __device__ __forceinline__ Word divide(Word x) const {
       const bool negative = (x & sign_) != 0;
       x = negative ? 0 - x : x;
+      // ptx *_SumPostDiv_u64_*: "mul.hi.u64"
       Word quotient = mulHiU64(x, reciprocal_);
       quotient += x - quotient * divisor_ >= divisor_ ? 1 : 0;
       return negative ? 0 - quotient : quotient;
     }
 
    private:
-    // floor((2^64 - 1) / d), without a 64-bit division, which assemblers make a call: r never exceeds it, and each turn
-    // adds what is missing as far as r itself tells. Two or three turns for any number of ranks that there is.
-    static __device__ __forceinline__ uint64_t reciprocal(uint32_t d) {
-      uint64_t r = uint64_t(0xffffffff / d) << 32;
-      uint64_t rest = ~uint64_t(0) - r * d;
-#pragma unroll 1
-      while (rest >= d) {
-        const uint64_t share = mulHiU64(rest, r);
-        const uint64_t more = share == 0 ? 1 : share;
-        r += more;
-        rest -= more * d;
-      }
-      return r;
-    }
-
     const Word divisor_, reciprocal_;
     const Word sign_;  // the bit that makes an element negative
   };

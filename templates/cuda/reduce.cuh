@@ -47,8 +47,8 @@ struct MinMax : Combine<T> {
   __device__ __forceinline__ Word operator()(Word received, Word own) const { return T::minMax(received, own, arg); }
 };
 
-// The sum of the inputs times a scalar, each product rounded to the type. The scalar is one element, in the work or, for
-// a scalar that the device computes, where the work points.
+// The sum of the inputs times a scalar, each product rounded to the type. The scalar is one element, in the work or, if
+// the device computes it, where the work points.
 template <class T>
 struct PreMulSum : Sum<T> {
   using Word = typename T::Word;
@@ -57,6 +57,7 @@ struct PreMulSum : Sum<T> {
   __device__ __forceinline__ explicit PreMulSum(const abi::Work& work)
       : Sum<T>(work),
         scalar(T::splat(work.redOpArgIsPtr != 0 ? load<T, T::bytes>(work.redOpArg).word[0] : Word(work.redOpArg))) {}
+  // ptx *_PreMulSum_f64_*: "mul.rn.f64"
   __device__ __forceinline__ Word pre(Word own) const { return T::mul(own, scalar); }
 };
 
