@@ -65,6 +65,29 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
+// Kernels of 8-bit floats convert to f16 and back; that may not make them more
+// than three times as long.
+func TestFloat8Size(t *testing.T) {
+	size := func(v coll.Variant) int {
+		k, err := generated.Lookup(v, 90)
+		require.NoError(t, err)
+		text, err := k.PTX()
+		require.NoError(t, err)
+		return len(text)
+	}
+	found := 0
+	for _, k := range generated.Kernels() {
+		if k.Variant.Type != coll.F8E4M3 && k.Variant.Type != coll.F8E5M2 {
+			continue
+		}
+		found++
+		half := k.Variant
+		half.Type = coll.Float16
+		require.LessOrEqual(t, size(k.Variant), 3*size(half), k.Symbol)
+	}
+	require.NotZero(t, found)
+}
+
 func TestGeneratedConcurrently(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
