@@ -11,7 +11,9 @@
 //	wait.cuh          the CTA: its barriers, and the one place that waits
 //	reduce.cuh        the device operators
 //	pack.cuh          16 bytes, 8, or an element in registers
-//	dtype.cuh         the types and all their arithmetic
+//	dtype.cuh         the rules of all arithmetic; the types are in
+//	                  dtype_int.cuh, dtype_float.cuh, dtype_bfloat16.cuh and
+//	                  dtype_float8.cuh
 //	ptx.cuh           inline PTX, one instruction a function
 //	kernel.cuh        the entry: a CTA a channel, a loop over works
 //	device.cuh        the one #if on the compiler
@@ -20,8 +22,10 @@
 //
 //	// ptx: "barrier.sync"
 //	// ptx *_f32_*_SIMPLE: "ld.global.v4.u32"
+//	// ptx *_Sum_bf16_*.sm_90: "add.rn.bf16x2"
 //	// ptx:- ".local"
 //
-// is an assertion about the compiled kernels (all, or those whose symbol the
-// pattern matches): the text is in their PTX, or, with the minus, it is not.
+// is an assertion about the compiled kernels (all, or those whose symbol, or
+// symbol and target, the pattern matches): the text is in their PTX, or, with the
+// minus, it is not.
 package cuda
