@@ -91,8 +91,8 @@ func matching(pattern string) ([]*generated.Kernel, error) {
 	return found, nil
 }
 
-// sourcesFor returns the modules of those kernels that all usable GPUs can run,
-// and the least compute capability times 10 of those GPUs.
+// sourcesFor returns the modules of those kernels that all usable GPUs can run, the
+// best of each variant, and the least compute capability times 10 of those GPUs.
 func sourcesFor(kernels []*generated.Kernel, gpus []device.Info) (sources []device.Source, least int, err error) {
 	for _, g := range gpus {
 		if g.SM >= leastSM && (least == 0 || g.SM < least) {
@@ -103,6 +103,9 @@ func sourcesFor(kernels []*generated.Kernel, gpus []device.Info) (sources []devi
 	for _, k := range kernels {
 		if k.SM > least {
 			names = append(names, fmt.Sprintf("%s (sm_%d)", k.Symbol, k.SM))
+			continue
+		}
+		if best, err := generated.Lookup(k.Variant, least); err == nil && best != k {
 			continue
 		}
 		text, err := k.PTX()
