@@ -11,7 +11,7 @@ import (
 // (A plain load need not: whoever wrote what it could see late would race with it.)
 
 // lateChance is of how many strong loads one binds as late as it can.
-const lateChance = 4
+const lateChance = 2
 
 // lateLoad is a strong load of some lanes that has not bound yet.
 type lateLoad struct {
@@ -39,7 +39,7 @@ func (x *weakWarp) bind(w *warp, i int, m uint32) bool {
 		return false
 	}
 	p.lanes &^= m
-	return w.readStrong(p.a, p.al, &p.offs, m, p.pc, semanticsOf(p.a.src))
+	return w.readStrong(p.a, p.al, &p.offs, m, p.pc, semanticsOf(p.a.src), true)
 }
 
 // forgetBound forgets the late loads that have bound.

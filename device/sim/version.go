@@ -155,19 +155,22 @@ func (s *seen) is(x *weakWarp, l int, bytes uint8) bool {
 	return s.slot == x.slot && s.lanes>>l&1 != 0 && s.bytes == bytes && s.clk >= x.birth
 }
 
-// pick chooses from n versions, the first of which is the oldest: half of the
-// time that one.
-func (ws *weakState) pick(n int) int {
+// pick chooses from n versions, the first of which is the oldest: half of the time
+// that one, or for a late load, which could have seen that one earlier, the newest.
+func (ws *weakState) pick(n int, late bool) int {
 	r := ws.rng.next()
-	if n == 2 || r&1 == 0 {
-		return int(r >> 1 & 1)
+	switch {
+	case r&1 != 0:
+		return int(r >> 32 * uint64(n) >> 32)
+	case late:
+		return n - 1
 	}
-	return int(r >> 32 * uint64(n) >> 32)
+	return 0
 }
 
 // readVersions chooses what lane l's strong read sees of the versions of one
 // granule, or of two together at one moment, and lets it learn what they tell.
-func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv level, acquires bool, values []uint64) {
+func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem semantics, late bool, values []uint64) {
 	var from, last [2]int
 	var waited uint8
 	several := false
@@ -177,7 +180,7 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 		}
 		vs := c.more.versions
 		from[i] = x.oldest(vs, l, bytes)
-		last[i] = x.newest(vs, from[i], bytes, lv)
+		last[i] = x.newest(vs, from[i], bytes, sem.level)
 		if from[i] != last[i] {
 			several = true
 			if s := x.entry(&vs[from[i]], l, bytes); s != nil {
@@ -189,9 +192,9 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 		if waited >= mostStale {
 			from = last
 		} else if len(cells) == 1 {
-			from[0] += x.ws.pick(last[0] - from[0] + 1)
+			from[0] += x.ws.pick(last[0]-from[0]+1, late)
 		} else {
-			x.pickMoment(cells, &from, last)
+			x.pickMoment(cells, &from, last, late)
 		}
 	}
 	for i, c := range cells {
@@ -212,12 +215,12 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, lv l
 			}
 			w.m.epoch++ // another read may see more: this is no wait
 		}
-		x.learn(vs[:from[i]+1], l, bytes, lv, acquires)
+		x.learn(vs[:from[i]+1], l, bytes, sem.level, sem.acquires)
 	}
 }
 
 // pickMoment moves from on to the versions that two granules had at one moment.
-func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int) {
+func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int, late bool) {
 	var moments [2*keptVersions + 1]uint64
 	var vs [2][]version
 	start := uint64(0)
@@ -241,7 +244,7 @@ func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int) {
 	if n > 1 {
 		// Those of the second granule come after those of the first: any order
 		// does, as long as the oldest is first.
-		t = moments[x.ws.pick(n)]
+		t = moments[x.ws.pick(n, late)]
 	}
 	for i := range vs {
 		for from[i]+1 < len(vs[i]) && vs[i][from[i]+1].at <= t {

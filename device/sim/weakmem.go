@@ -253,7 +253,7 @@ func loadStrong(a *access) exec {
 				x.postpone(w, a, al, m)
 				return next
 			}
-			if !w.readStrong(a, al, &w.off, m, w.pc, sem) {
+			if !w.readStrong(a, al, &w.off, m, w.pc, sem, false) {
 				return failed
 			}
 		} else {
@@ -270,7 +270,7 @@ func loadStrong(a *access) exec {
 				}
 				w.off[l] = off
 				if len(x.late) > 0 && !x.bindOverlaps(w, al, &w.off, a.bytes, 1<<l) ||
-					!w.readStrong(a, al, &w.off, 1<<l, w.pc, sem) {
+					!w.readStrong(a, al, &w.off, 1<<l, w.pc, sem, false) {
 					return failed
 				}
 			}
@@ -279,8 +279,8 @@ func loadStrong(a *access) exec {
 	}
 }
 
-// readStrong binds a strong load of the lanes of m.
-func (w *warp) readStrong(a *access, al *alloc, offs *row64, m uint32, pc int32, sem semantics) bool {
+// readStrong binds a strong load of the lanes of m, now or late.
+func (w *warp) readStrong(a *access, al *alloc, offs *row64, m uint32, pc int32, sem semantics, late bool) bool {
 	x, sh := w.weak, al.cells()
 	n, size := x.ws.piecesOf(a)
 	backward := n > 1 && x.ws.chance(2)
@@ -313,7 +313,7 @@ func (w *warp) readStrong(a *access, al *alloc, offs *row64, m uint32, pc int32,
 				plain = plain && (c.more == nil || len(c.more.versions) == 0)
 			}
 			if !plain {
-				x.readVersions(w, l, cells[:g], bytes, sem.level, sem.acquires, values[:g])
+				x.readVersions(w, l, cells[:g], bytes, sem, late, values[:g])
 			}
 			if size == 16 {
 				le.PutUint64(buf[:], values[0])

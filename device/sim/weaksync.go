@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/ncclgo/ncclgo/device/ptx"
+import (
+	"slices"
+
+	"github.com/ncclgo/ncclgo/device/ptx"
+)
 
 // gathering is what those who arrived at a barrier know together.
 type gathering struct {
@@ -21,15 +25,17 @@ func (g *gathering) arrive(w *warp, act uint32) bool {
 		l := lowest(m)
 		g.v, g.r = x.ws.join(g.v, x.v[l]), x.ws.join(g.r, x.r[l])
 	}
-	p := reach{x.slot, act, x.clk}
-	if n := len(g.parts) - 1; n >= 0 && g.parts[n].slot == p.slot {
-		p.lanes |= g.parts[n].lanes
-		g.parts = g.parts[:n]
+	// Lanes of a warp that arrived earlier did nothing since.
+	i := slices.IndexFunc(g.parts, func(p reach) bool { return p.slot == x.slot })
+	if i < 0 {
+		i = len(g.parts)
+		g.parts = append(g.parts, reach{slot: x.slot})
 	}
+	p := &g.parts[i]
+	p.lanes, p.clk = p.lanes|act, x.clk
 	if p.lanes == w.exists {
 		p.lanes = full
 	}
-	g.parts = append(g.parts, p)
 	x.tick()
 	return true
 }
