@@ -114,6 +114,7 @@ func (m *Machine) release(r *region, a *alloc) {
 	m.used -= int64(a.size)
 	a.unback()
 	a.freed, a.size = a.size, 0
+	a.shadow = nil
 }
 
 // find returns the allocation with the largest base not above addr, or nil.

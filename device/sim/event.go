@@ -45,7 +45,7 @@ func (e *event) leaves(ticket uint64, k knowledge) {
 // that is known.
 func (e *event) left(ticket uint64) knowledge {
 	for _, t := range e.known {
-		if t.ticket >= ticket {
+		if ticket > 0 && t.ticket >= ticket {
 			return t.knowledge
 		}
 	}

@@ -26,7 +26,7 @@ func (e *read) side(lane int) side {
 // race makes the fault of an access by lane l of w, at pc, to the masked bytes of
 // the granule at off, that other should have been ordered before.
 func (w *warp) race(pc int32, l int, al *alloc, off uint64, bytes uint8, does string, other side) *device.Fault {
-	f := w.faultAt(device.Race, pc, l, "%s of memory that another access is not ordered with (seed %d)", does, w.m.cfg.Seed)
+	f := w.faultAt(device.Race, pc, l, "%s", w.weak.ws.raceDetail(does))
 	w.weak.ws.place(f, al, off, bytes, other)
 	return f
 }
@@ -185,10 +185,7 @@ func (x *weakWarp) checkDone(e *read, l int, bytes uint8, strong bool) (other si
 	return side{}, false
 }
 
-// raceDetail is what a strong or plain access is called in reports.
-func raceDetail(strong bool, what string) string {
-	if strong {
-		return fmt.Sprintf("a strong %s", what)
-	}
-	return fmt.Sprintf("a plain %s", what)
+// raceDetail says what a race is and how to have it again.
+func (ws *weakState) raceDetail(does string) string {
+	return fmt.Sprintf("%s, which nothing orders with another access (seed %d)", does, ws.m.cfg.Seed)
 }

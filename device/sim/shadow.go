@@ -10,7 +10,10 @@ const (
 )
 
 // shadow is the cells of an allocation.
-type shadow struct{ pages []*shadowPage }
+type shadow struct {
+	pages []*shadowPage
+	seeds []cell // of each page that is not there: what all of its cells would be
+}
 
 type shadowPage [pageCells]cell
 
@@ -72,11 +75,35 @@ func (s *shadow) at(off uint64) *cell {
 
 func (s *shadow) grow(g uint64) *cell {
 	i := g / pageCells
+	s.reach(i)
+	p := new(shadowPage)
+	if seed := s.seeds[i]; seed != (cell{}) {
+		for k := range p {
+			p[k] = seed
+		}
+		s.seeds[i] = cell{}
+	}
+	s.pages[i] = p
+	return &p[g%pageCells]
+}
+
+// seed returns what all cells of the page at an offset would be, or nil if there
+// is the page.
+func (s *shadow) seed(off uint64) *cell {
+	i := off / granule / pageCells
+	s.reach(i)
+	if s.pages[i] != nil {
+		return nil
+	}
+	return &s.seeds[i]
+}
+
+// reach makes room for page i.
+func (s *shadow) reach(i uint64) {
 	if n := uint64(len(s.pages)); i >= n {
 		s.pages = append(s.pages, make([]*shadowPage, i+1-n)...)
+		s.seeds = append(s.seeds, make([]cell, i+1-n)...)
 	}
-	s.pages[i] = new(shadowPage)
-	return &s.pages[i][g%pageCells]
 }
 
 // bytesOf returns the mask of n bytes at an offset, as far as they are in its

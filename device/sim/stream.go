@@ -187,7 +187,7 @@ func (s *stream) runCopy(it *item) error {
 	if s.agent == nil {
 		s.agent = ws.newAgent(s.gpu.index, fmt.Sprintf("a stream of GPU %d", s.gpu.index))
 	}
-	s.agent.knowledge = ws.joinKnowledge(s.know, it.behind)
+	s.agent.learns(ws.joinKnowledge(s.know, it.behind))
 	err := it.copy()
 	s.know = s.agent.now()
 	return err

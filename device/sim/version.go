@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // Strong writes leave older values behind, which strong reads may still return.
 
 // keptVersions is how many values of a granule strong reads can see; an older one
@@ -240,12 +242,8 @@ func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int, late boo
 			}
 		}
 	}
-	t := start
-	if n > 1 {
-		// Those of the second granule come after those of the first: any order
-		// does, as long as the oldest is first.
-		t = moments[x.ws.pick(n, late)]
-	}
+	slices.Sort(moments[:n])
+	t := moments[x.ws.pick(n, late)]
 	for i := range vs {
 		for from[i]+1 < len(vs[i]) && vs[i][from[i]+1].at <= t {
 			from[i]++

@@ -202,9 +202,6 @@ func (ws *weakState) lifeAt(slotID, clk uint32) *life {
 // chance returns true once in n.
 func (ws *weakState) chance(n uint64) bool { return ws.rng.next()>>32*n>>32 == 0 }
 
-// below returns a number from 0 to n-1.
-func (ws *weakState) below(n int) int { return int(ws.rng.next() >> 32 * uint64(n) >> 32) }
-
 // knowledge is what a party has learned of others: the events that come before
 // its own (v), and those whose reads are known to be done (r), which are more: a
 // strong write tells them to whoever sees it, also where it releases nothing.
@@ -259,14 +256,6 @@ func (ws *weakState) newWeakWarp(w *warp) *weakWarp {
 
 // tick ends a span of events: others may learn of those before.
 func (x *weakWarp) tick() { x.clk++ }
-
-// own returns the events so far of some lanes.
-func (x *weakWarp) own(w *warp, act uint32) reach {
-	if act == w.exists {
-		act = full
-	}
-	return reach{x.slot, act, x.clk}
-}
 
 // knows reports whether lane l has an event before its own ones, or did it.
 func (x *weakWarp) knows(l int, slot uint32, lane uint8, clk uint32) bool {
