@@ -37,7 +37,7 @@ type item struct {
 	record *event
 	wait   *event
 	ticket uint64 // of record and wait
-	copy   func() error
+	copy   func(by *agent) error
 	behind knowledge // of a copy in the weak model: what comes before on the host's side
 }
 
@@ -146,7 +146,7 @@ func (s *stream) Wait(e device.Event) error {
 
 func (s *stream) CopyAsync(dst, src device.Ptr, size int64) error {
 	m := s.gpu.m
-	return s.move("copy", func() error {
+	return s.move("copy", func(by *agent) error {
 		to, err := m.hostRange("copy to", dst, size)
 		if err != nil {
 			return err
@@ -155,21 +155,21 @@ func (s *stream) CopyAsync(dst, src device.Ptr, size int64) error {
 		if err != nil {
 			return err
 		}
-		if err := s.agent.reads(from, "a copy"); err != nil {
+		if err := by.reads(from, "a copy"); err != nil {
 			return err
 		}
-		return s.agent.writes(to, "a copy", func() { copy(to.bytes(), from.bytes()) })
+		return by.writes(to, "a copy", func() { copy(to.bytes(), from.bytes()) })
 	}, dst, src, size)
 }
 
 func (s *stream) MemsetAsync(dst device.Ptr, value byte, size int64) error {
 	m := s.gpu.m
-	return s.move("memset", func() error {
+	return s.move("memset", func(by *agent) error {
 		to, err := m.hostRange("memset", dst, size)
 		if err != nil {
 			return err
 		}
-		return s.agent.writes(to, "a memset", func() {
+		return by.writes(to, "a memset", func() {
 			b := to.bytes()
 			for i := range b {
 				b[i] = value
@@ -182,20 +182,20 @@ func (s *stream) MemsetAsync(dst device.Ptr, value byte, size int64) error {
 func (s *stream) runCopy(it *item) error {
 	ws := s.gpu.m.weak
 	if ws == nil {
-		return it.copy()
+		return it.copy(nil)
 	}
 	if s.agent == nil {
 		s.agent = ws.newAgent(s.gpu.index, fmt.Sprintf("a stream of GPU %d", s.gpu.index))
 	}
 	s.agent.learns(ws.joinKnowledge(s.know, it.behind))
-	err := it.copy()
+	err := it.copy(s.agent)
 	s.know = s.agent.now()
 	return err
 }
 
 // move queues a copy or fill whose ranges are right now. They are looked up
 // again when its turn comes, since memory may be freed meanwhile.
-func (s *stream) move(what string, do func() error, dst, src device.Ptr, size int64) error {
+func (s *stream) move(what string, do func(by *agent) error, dst, src device.Ptr, size int64) error {
 	m := s.gpu.m
 	if err := m.lock(); err != nil {
 		return err
