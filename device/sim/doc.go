@@ -12,7 +12,7 @@
 // drive.go (when it runs); sched.go, warp.go and split.go (who runs next);
 // lower.go (PTX instruction to executable op); alloc.go, memory.go and
 // exec_mem.go (addresses); barrier.go and warpsync.go; stuck.go and report.go;
-// graph.go (captures).
+// graph.go (captures); weak.go (the other memory model).
 //
 // # Execution
 //
@@ -30,10 +30,13 @@
 //
 // # Memory
 //
-// Memory is sequentially consistent here: an instruction's accesses happen at
-// once, in lane order. Ops get their loads, stores, atomics and fences from a
-// memoryModel (memory.go), chosen when a module is lowered, so another model
-// can stand behind the same decoded instructions at no cost to this one.
+// Memory is sequentially consistent, or weak, as Config.Weak says. Sequentially
+// consistent, an instruction's accesses happen at once, in lane order. Weak, it is
+// what docs/MEMORY-MODEL.md describes: read weak.go, view.go, shadow.go and race.go,
+// then version.go and late.go, and weakmem.go, weaksync.go and weakhost.go for what
+// instructions, barriers and the host do. Ops get their loads, stores, atomics and
+// fences from a memoryModel (memory.go), chosen when a module is lowered, so that
+// each stands behind the same decoded instructions at no cost to the other.
 //
 // All memory is the host's. Config.MemoryBytes limits it, whatever the simulated
 // GPUs have; large allocations take from the host only what is touched.
