@@ -63,41 +63,39 @@ func (ws *weakState) otherSide(s side) *device.Fault {
 
 // checkRead finds a write that lane l's read of the masked bytes races with.
 func (x *weakWarp) checkRead(c *cell, l int, bytes uint8, kind readKind) (other side, races bool) {
-	for i := range c.writes {
-		e := &c.writes[i]
-		if e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
-			return e.side("a plain write"), true
-		}
+	if e := x.unordered(c.writes[:], l, bytes, kind); e != nil {
+		return e.side("a plain write"), true
 	}
-	if c.more == nil {
+	m := c.more
+	if m == nil {
 		return side{}, false
 	}
-	return x.checkReadMore(c.more, l, bytes, kind)
-}
-
-func (x *weakWarp) checkReadMore(m *more, l int, bytes uint8, kind readKind) (other side, races bool) {
-	for i := range m.writes {
-		e := &m.writes[i]
-		if e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
-			return e.side("a plain write"), true
-		}
+	if e := x.unordered(m.writes, l, bytes, kind); e != nil {
+		return e.side("a plain write"), true
 	}
 	if kind == strongRead {
 		return side{}, false
 	}
-	for i := range m.older {
-		e := &m.older[i]
-		if e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
-			return e.side("a strong write"), true
-		}
+	if e := x.unordered(m.older, l, bytes, kind); e != nil {
+		return e.side("a strong write"), true
 	}
 	for i := range m.versions {
-		e := &m.versions[i].by
-		if e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
+		if e := &m.versions[i].by; e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
 			return e.side("a strong write"), true
 		}
 	}
 	return side{}, false
+}
+
+// unordered returns one of the writes that lane l must not read at the masked
+// bytes, or nil.
+func (x *weakWarp) unordered(list []write, l int, bytes uint8, kind readKind) *write {
+	for i := range list {
+		if e := &list[i]; e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
+			return e
+		}
+	}
+	return nil
 }
 
 // mayRead reports whether a write is ordered before a read of lane l: for
@@ -110,61 +108,39 @@ func (x *weakWarp) mayRead(l int, e *write, kind readKind) bool {
 }
 
 // checkWrite finds an access that lane l's write of the masked bytes races with,
-// and forgets the reads that are known to be done.
+// and forgets the reads that are known to be done. Writes must be ordered before
+// it as before a read of its kind.
 func (x *weakWarp) checkWrite(c *cell, l int, bytes uint8, strong bool) (other side, races bool) {
-	for i := range c.writes {
-		e := &c.writes[i]
-		if e.bytes&bytes != 0 && !x.knows(l, e.slot, e.lane, e.clk) {
-			return e.side("a plain write"), true
-		}
+	kind := plainRead
+	if strong {
+		kind = strongRead
+	}
+	if other, races := x.checkRead(c, l, bytes, kind); races {
+		return other, true
 	}
 	for i := range c.reads {
-		e := &c.reads[i]
-		if e.bytes&bytes != 0 {
+		if e := &c.reads[i]; e.bytes&bytes != 0 {
 			if other, races := x.checkDone(e, l, bytes, strong); races {
 				return other, true
 			}
 		}
 	}
-	if c.more == nil {
+	if c.more == nil || len(c.more.reads) == 0 {
 		return side{}, false
 	}
 	m := c.more
-	for i := range m.writes {
-		e := &m.writes[i]
-		if e.bytes&bytes != 0 && !x.knows(l, e.slot, e.lane, e.clk) {
-			return e.side("a plain write"), true
-		}
-	}
-	if len(m.reads) > 0 {
-		kept := m.reads[:0]
-		for _, e := range m.reads {
-			if e.bytes&bytes != 0 {
-				if other, races := x.checkDone(&e, l, bytes, strong); races {
-					return other, true
-				}
-			}
-			if e.bytes != 0 {
-				kept = append(kept, e)
+	kept := m.reads[:0]
+	for _, e := range m.reads {
+		if e.bytes&bytes != 0 {
+			if other, races := x.checkDone(&e, l, bytes, strong); races {
+				return other, true
 			}
 		}
-		m.reads = kept
-	}
-	if strong {
-		return side{}, false
-	}
-	for i := range m.older {
-		e := &m.older[i]
-		if e.bytes&bytes != 0 && !x.knows(l, e.slot, e.lane, e.clk) {
-			return e.side("a strong write"), true
+		if e.bytes != 0 {
+			kept = append(kept, e)
 		}
 	}
-	for i := range m.versions {
-		e := &m.versions[i].by
-		if e.bytes&bytes != 0 && !x.knows(l, e.slot, e.lane, e.clk) {
-			return e.side("a strong write"), true
-		}
-	}
+	m.reads = kept
 	return side{}, false
 }
 

@@ -170,7 +170,11 @@ func (w *warp) waitsFor(s *split) *device.Fault {
 	}
 	lane = lowest(s.mask & polled.seen)
 	addr := polled.addr[lane]
-	f := w.faultAt("", pc, lane, "polls, reads %s", w.valueAt(w.code[pc].mem, lane, addr))
+	says := "polls, reads %s"
+	if w.outOfReach(w.code[pc].mem, lane, addr) {
+		says = "polls, and never sees that memory holds %s: the scope of the write or of the poll does not include the other's thread"
+	}
+	f := w.faultAt("", pc, lane, says, w.valueAt(w.code[pc].mem, lane, addr))
 	f.Addr, f.AddrLabel = device.Ptr(addr), w.m.describe(addr)
 	if f.AddrLabel == "" && w.code[pc].mem.space == ptx.Shared {
 		f.AddrLabel = "shared memory"

@@ -75,7 +75,7 @@ func (s *shadow) at(off uint64) *cell {
 
 func (s *shadow) grow(g uint64) *cell {
 	i := g / pageCells
-	s.reach(i)
+	s.extend(i)
 	p := new(shadowPage)
 	if seed := s.seeds[i]; seed != (cell{}) {
 		for k := range p {
@@ -91,15 +91,15 @@ func (s *shadow) grow(g uint64) *cell {
 // is the page.
 func (s *shadow) seed(off uint64) *cell {
 	i := off / granule / pageCells
-	s.reach(i)
+	s.extend(i)
 	if s.pages[i] != nil {
 		return nil
 	}
 	return &s.seeds[i]
 }
 
-// reach makes room for page i.
-func (s *shadow) reach(i uint64) {
+// extend makes room for page i.
+func (s *shadow) extend(i uint64) {
 	if n := uint64(len(s.pages)); i >= n {
 		s.pages = append(s.pages, make([]*shadowPage, i+1-n)...)
 		s.seeds = append(s.seeds, make([]cell, i+1-n)...)

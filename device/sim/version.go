@@ -38,37 +38,6 @@ type seen struct {
 	stale     uint8
 }
 
-// releases is what a lane's fences release, by who is to acquire it.
-type releases struct {
-	home *home
-	at   [numLevels]release
-}
-
-// release is what a lane knew at a fence, and its own events until then.
-type release struct {
-	v    *view // nil: there was no fence
-	own  reach
-	full *view // both, once somebody asked
-}
-
-// carried is what a version releases if it is read with a scope that includes the
-// writer.
-type carried struct {
-	rel   *releases
-	level level // of the write
-}
-
-// acquiring is what a lane's next fence acquires, by the distance to who released
-// it; nil is nothing.
-type acquiring [numLevels]*view
-
-func (ws *weakState) released(r *release) *view {
-	if r.full == nil {
-		r.full = ws.with(r.v, r.own)
-	}
-	return r.full
-}
-
 // known reports whether lane l has to see a version, at some of the bytes, or a
 // later one.
 func (x *weakWarp) known(v *version, l int, bytes uint8) bool {
@@ -236,14 +205,15 @@ func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int, late boo
 	n := 1
 	for i := range vs {
 		for j := range vs[i] {
-			if at := vs[i][j].at; at > start && (i == 0 || !hasMoment(vs[0], at)) {
+			if at := vs[i][j].at; at > start {
 				moments[n] = at
 				n++
 			}
 		}
 	}
 	slices.Sort(moments[:n])
-	t := moments[x.ws.pick(n, late)]
+	choice := slices.Compact(moments[:n])
+	t := choice[x.ws.pick(len(choice), late)]
 	for i := range vs {
 		for from[i]+1 < len(vs[i]) && vs[i][from[i]+1].at <= t {
 			from[i]++
@@ -251,10 +221,25 @@ func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int, late boo
 	}
 }
 
-func hasMoment(vs []version, at uint64) bool {
-	for i := range vs {
-		if vs[i].at == at {
-			return true
+// outOfReach reports whether what lane l of w polls with a, at an address, is not
+// what memory holds because a scope does not reach.
+func (w *warp) outOfReach(a *access, l int, addr uint64) bool {
+	x := w.weak
+	if x == nil || !strong(a.src) {
+		return false
+	}
+	al, _ := w.find(a.space, l, addr, a.bytes)
+	if al == nil || al.shadow == nil {
+		return false
+	}
+	first := addr - al.base
+	for off := first; off < first+a.bytes; off += granule {
+		if c := al.shadow.at(off); c.more != nil && len(c.more.versions) > 0 {
+			vs, bytes := c.more.versions, bytesOf(off, min(a.bytes, granule))
+			last := x.newest(vs, x.oldest(vs, l, bytes), bytes, levelOf(a.src.Scope))
+			if _, stale := behind(vs, last, bytes); stale {
+				return true
+			}
 		}
 	}
 	return false
@@ -315,46 +300,6 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 			x.acquire(c, l, lv, acquires)
 		}
 	}
-}
-
-// acquire joins what a version that lane l read carries, or keeps it for the
-// lane's next fence.
-func (x *weakWarp) acquire(c carried, l int, lv level, now bool) {
-	d := x.home.distance(c.rel.home)
-	r := &c.rel.at[d]
-	if d > c.level || d > lv || r.v == nil {
-		return
-	}
-	u := x.ws.released(r)
-	if now {
-		x.v[l] = x.ws.join(x.v[l], u)
-		x.r[l] = x.ws.join(x.r[l], x.v[l])
-		return
-	}
-	p := x.pend[l]
-	if p == nil {
-		p = &acquiring{}
-		x.pend[l] = p
-	}
-	if p[d] == nil {
-		p[d] = u
-	} else {
-		p[d] = x.ws.join(p[d], u)
-	}
-}
-
-// releaseAt returns what lane l releases with a fence of a level, or with a write
-// that is a release: its own events up to clk.
-func (x *weakWarp) releaseAt(l int, lv level, clk uint32) *releases {
-	n := &releases{home: x.home}
-	if old := x.rel[l]; old != nil {
-		n.at = old.at
-	}
-	now := release{v: x.v[l], own: reach{x.slot, 1 << l, clk}}
-	for d := ctaLevel; d <= lv; d++ {
-		n.at[d] = now
-	}
-	return n
 }
 
 // addVersion notes a strong write, after which the granule holds v.value, and
@@ -428,52 +373,4 @@ func spread(bytes uint8) uint64 {
 		}
 	}
 	return m
-}
-
-// groupSeen is a moment at which several granules changed together, the lanes that
-// have seen one of them, and those that a vote told of it.
-type groupSeen struct {
-	at            uint64
-	readers, told uint32
-}
-
-// keptGroups is how many moments a warp remembers: more than it votes about at a
-// time.
-const keptGroups = 64
-
-// noteGroup notes that a lane has read a version that became visible with others.
-func (x *weakWarp) noteGroup(at uint64, l int) {
-	if !x.votes {
-		return
-	}
-	for i := len(x.groups) - 1; i >= 0; i-- {
-		if g := &x.groups[i]; g.at == at {
-			g.readers |= 1 << l
-			return
-		}
-	}
-	if len(x.groups) == keptGroups {
-		copy(x.groups, x.groups[1:])
-		x.groups = x.groups[:keptGroups-1]
-	}
-	x.groups = append(x.groups, groupSeen{at: at, readers: 1 << l})
-}
-
-// told reports whether a vote told lane l of a moment.
-func (x *weakWarp) told(l int, at uint64) bool {
-	for i := len(x.groups) - 1; i >= 0; i-- {
-		if g := &x.groups[i]; g.at == at {
-			return g.told>>l&1 != 0
-		}
-	}
-	return false
-}
-
-// vote passes what some of the lanes have read on to all of them (H3).
-func (x *weakWarp) vote(lanes uint32) {
-	for i := range x.groups {
-		if g := &x.groups[i]; (g.readers|g.told)&lanes != 0 {
-			g.told |= lanes
-		}
-	}
 }

@@ -152,6 +152,12 @@ func TestWeakOrder(t *testing.T) {
 func TestWeakScopeThatDoesNotReach(t *testing.T) {
 	p := &program{bodies: []string{"st.global.u32 [a], 1; fence.acq_rel.sys; st.relaxed.gpu.global.u32 [a+256], 1;", lines(pollY, fence, "ld.global.u32 x, [a];")}}
 	require.Equal(t, []string{"race", "stuck"}, p.outcomes(t, 20))
+	for seed := uint64(0); ; seed++ {
+		if o, err := p.outcome(t, seed); o == string(device.Stuck) {
+			require.ErrorContains(t, err, "never sees that memory holds 0x1: the scope of the write or of the poll")
+			break
+		}
+	}
 	// Within a GPU it reaches.
 	p.bodies = []string{`
 		setp.ne.u32 q, t, 0;
@@ -489,6 +495,28 @@ func TestWeakStreams(t *testing.T) {
 			require.Equal(t, device.Race, f.Kind)
 		})
 	}
+}
+
+// A captured copy is the replaying stream's, and comes after what that has done.
+func TestWeakReplayedCopy(t *testing.T) {
+	l := newLab(t, sim.Config{Weak: &sim.Weak{}})
+	capturer, ok := l.streams[0].(device.Capturer)
+	require.True(t, ok)
+	require.NoError(t, capturer.BeginCapture())
+	l.launch(shape{threads: 1}, "ld.global.u32 x, [a+64]; add.u32 x, x, 1; st.global.u32 [a], x;")
+	require.NoError(t, l.streams[0].CopyAsync(l.out+64, l.out, 4))
+	g, err := capturer.EndCapture()
+	require.NoError(t, err)
+	for range 6 {
+		s, err := l.devs[0].NewStream()
+		require.NoError(t, err)
+		require.NoError(t, g.Launch(s))
+		l.streams = append(l.streams, s)
+	}
+	for i := range l.streams {
+		require.NoError(t, l.sync(i))
+	}
+	require.Equal(t, []uint32{6}, l.words(1))
 }
 
 // Copies are accesses too: those of the host, and those of streams.

@@ -72,39 +72,3 @@ func (x *weakWarp) synced(w *warp, o *syncOp, group uint32) bool {
 	}
 	return true
 }
-
-// kernelStarts lets the threads of a kernel know what its stream and its launch
-// come after.
-func (ws *weakState) kernelStarts(k *kernel) {
-	start := ws.joinKnowledge(k.stream.know, k.behind)
-	k.leaves = start
-	k.life = &kernelLife{prog: k.fn.prog, gpu: k.gpu.index, label: k.label, ctas: k.ctas, start: start}
-}
-
-// ctaEnds takes what the threads of a CTA that ended knew and did, and their slots.
-func (ws *weakState) ctaEnds(c *cta) {
-	k := c.kernel
-	parts := make([]reach, 0, len(c.warps))
-	for _, w := range c.warps {
-		x := w.weak
-		for m := w.exists; m != 0; m &= m - 1 {
-			l := lowest(m)
-			k.leaves = knowledge{ws.join(k.leaves.v, x.v[l]), ws.join(k.leaves.r, x.r[l])}
-		}
-		parts = append(parts, reach{x.slot, full, x.clk})
-		ws.retire(x.slot, x.clk)
-	}
-	k.leaves.v = ws.with(k.leaves.v, parts...)
-	k.leaves.r = ws.join(k.leaves.r, k.leaves.v)
-}
-
-// kernelEnds releases all that to the stream.
-func (ws *weakState) kernelEnds(k *kernel) {
-	k.life.ended = true
-	k.stream.know = k.leaves
-}
-
-// passesOn reports whether an instruction passes on what its lanes have read.
-func passesOn(op ptx.Op) bool {
-	return op == ptx.OpVote || op == ptx.OpShfl || op == ptx.OpMatch || op == ptx.OpRedux
-}

@@ -1,0 +1,93 @@
+package sim
+
+import "github.com/ncclgo/ncclgo/device/ptx"
+
+// atomWeakly is the exec of atomics: each lane reads the newest value and replaces
+// it at once.
+func atomWeakly(a *access) exec {
+	sem := semanticsOf(a.src)
+	run := atomNow(a)
+	return func(w *warp, m uint32) status {
+		x := w.weak
+		if (sem.acquires || sem.releases) && !x.bindAll(w, m) {
+			return failed
+		}
+		released := x.clk
+		if sem.releases {
+			x.tick()
+		}
+		for ; m != 0; m &= m - 1 {
+			l := lowest(m)
+			if _, f := a.bytesAt(w, l, true); f != nil {
+				return w.failWith(f)
+			}
+			al, off := a.allocAt(w, l)
+			w.off[l] = off
+			if len(x.late) > 0 && !x.bindOverlaps(w, al, &w.off, a.bytes, 1<<l) {
+				return failed
+			}
+			if st := w.atomic(a, run, al, off, l, sem, released); st == failed {
+				return failed
+			}
+		}
+		return next
+	}
+}
+
+// atomic does an atomic of one lane.
+func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem semantics, released uint32) status {
+	x, ws, pc := w.weak, w.weak.ws, w.pc
+	if al == nil {
+		return run(w, 1<<l)
+	}
+	sh := al.cells()
+	n := min(a.bytes, granule)
+	bytes := bytesOf(off, n)
+	var before [maxAtomVec]uint64
+	var passed []carried
+	for i := uint64(0); i*granule < a.bytes; i++ {
+		at := off + i*granule
+		c := sh.at(at)
+		if other, races := x.checkRead(c, l, bytes, strongRead); races {
+			return w.failWith(w.race(pc, l, al, at, bytes, "an atomic", other))
+		}
+		c.addRead(x, read{x.slot, x.clk, pc, 1 << l, bytes, strongRead})
+		if other, races := x.checkWrite(c, l, bytes, true); races {
+			return w.failWith(w.race(pc, l, al, at, bytes, "an atomic", other))
+		}
+		before[i] = al.granuleAt(at)
+		if c.more == nil || len(c.more.versions) == 0 {
+			continue
+		}
+		vs := c.more.versions
+		if a.src.Op == ptx.OpAtom {
+			x.learn(vs, l, bytes, sem.level, sem.acquires)
+		}
+		passed = ws.passOn(passed, vs, bytes)
+	}
+	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
+	if st := run(w, 1<<l); st != next || !writes {
+		return st
+	}
+	rel, bound := x.rel[l], x.bound[l]
+	if sem.releases {
+		rel, bound = x.releaseAt(l, sem.level, released), released
+	}
+	ws.moment++
+	for i := uint64(0); i*granule < a.bytes; i++ {
+		at := off + i*granule
+		sh.at(at).addVersion(before[i], version{value: al.granuleAt(at), at: ws.moment, group: a.elem == 16,
+			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, passed: passed, r: x.r[l], bound: bound})
+	}
+	return next
+}
+
+// matches reports whether a compare-and-swap of lane l finds in b what it expects.
+func (a *access) matches(w *warp, l int, b []byte) bool {
+	for i, p := range a.atom.b {
+		if a.bits(b, i) != p.get(w, l) {
+			return false
+		}
+	}
+	return true
+}
