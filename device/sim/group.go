@@ -2,50 +2,55 @@ package sim
 
 import "github.com/ncclgo/ncclgo/device/ptx"
 
-// groupSeen is a moment at which several granules changed together, the lanes that
-// have seen one of them, and those that a vote told of it.
+// groups is the moments at which several granules changed together of which a
+// warp knows, the last ones, each with the lanes that have seen one of the granules
+// and those that a vote told of it.
+type groups struct {
+	at   map[uint64]int32 // index in list
+	list []groupSeen
+	next int32 // the one to replace when the list is full
+}
+
 type groupSeen struct {
 	at            uint64
 	readers, told uint32
 }
 
 // keptGroups is how many moments a warp remembers: more than it votes about at a
-// time.
-const keptGroups = 64
+// time, of which there is one for each 16 bytes that it reads at most.
+const keptGroups = 512
 
-// noteGroup notes that a lane has read a version that became visible with others.
-func (x *weakWarp) noteGroup(at uint64, l int) {
-	if !x.votes {
+// note notes that a lane has read a version that became visible with others.
+func (g *groups) note(at uint64, l int) {
+	if i, known := g.at[at]; known {
+		g.list[i].readers |= 1 << l
 		return
 	}
-	for i := len(x.groups) - 1; i >= 0; i-- {
-		if g := &x.groups[i]; g.at == at {
-			g.readers |= 1 << l
-			return
-		}
+	if g.at == nil {
+		g.at = map[uint64]int32{}
 	}
-	if len(x.groups) == keptGroups {
-		copy(x.groups, x.groups[1:])
-		x.groups = x.groups[:keptGroups-1]
+	n := groupSeen{at: at, readers: 1 << l}
+	if len(g.list) < keptGroups {
+		g.at[at] = int32(len(g.list))
+		g.list = append(g.list, n)
+		return
 	}
-	x.groups = append(x.groups, groupSeen{at: at, readers: 1 << l})
+	delete(g.at, g.list[g.next].at)
+	g.at[at], g.list[g.next] = g.next, n
+	g.next = (g.next + 1) % keptGroups
 }
 
 // told reports whether a vote told lane l of a moment.
-func (x *weakWarp) told(l int, at uint64) bool {
-	for i := len(x.groups) - 1; i >= 0; i-- {
-		if g := &x.groups[i]; g.at == at {
-			return g.told>>l&1 != 0
-		}
-	}
-	return false
+func (g *groups) told(at uint64, l int) bool {
+	i, known := g.at[at]
+	return known && g.list[i].told>>l&1 != 0
 }
 
 // vote passes what some of the lanes have read on to all of them (H3).
-func (x *weakWarp) vote(lanes uint32) {
-	for i := range x.groups {
-		if g := &x.groups[i]; (g.readers|g.told)&lanes != 0 {
-			g.told |= lanes
+func (g *groups) vote(lanes uint32) {
+	for i := range g.list {
+		if e := &g.list[i]; (e.readers|e.told)&lanes != 0 {
+			e.told |= lanes
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (x *weakWarp) known(v *version, l int, bytes uint8) bool {
 			return true
 		}
 	}
-	return v.group && x.told(l, v.at)
+	return v.group && x.votes && x.groups.told(v.at, l)
 }
 
 // knowsSeen reports whether one of the reads of s comes before lane l's next.
@@ -281,8 +281,8 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 			continue
 		}
 		bytes &^= v.by.bytes
-		if v.group {
-			x.noteGroup(v.at, l)
+		if v.group && x.votes {
+			x.groups.note(v.at, l)
 		}
 		if v.home == nil {
 			continue

@@ -376,6 +376,20 @@ func TestWeakLine(t *testing.T) {
 	}
 }
 
+// There is no read-modify-write of a peer's memory over PCIe.
+func TestWeakAtomicOverPCIe(t *testing.T) {
+	add := "red.relaxed.sys.global.add.u32 [a], 1;"
+	p := &program{results: 1, bodies: []string{add, add}}
+	require.Equal(t, []string{"0"}, p.outcomes(t, 3))
+	p.weak.PCIe = func(a, b int) bool { return a != b }
+	_, err := p.outcome(t, 1)
+	var f *device.Fault
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, device.IllegalOperand, f.Kind)
+	require.Equal(t, 1, f.Device)
+	require.Contains(t, f.Detail, "reaches over PCIe")
+}
+
 // The two sides of a race are named, and the same seed finds it again.
 func TestWeakRaceNamesBothSides(t *testing.T) {
 	write, read := "mov.u32 x, 3;\nst.global.u32 [a+4], x;", "ld.global.u32 y, [a+4];"

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/ncclgo/ncclgo/device/ptx"
+import (
+	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/device/ptx"
+)
 
 // atomWeakly is the exec of atomics: each lane reads the newest value and replaces
 // it at once.
@@ -22,6 +25,9 @@ func atomWeakly(a *access) exec {
 				return w.failWith(f)
 			}
 			al, off := a.allocAt(w, l)
+			if f := w.overPCIe(a, al, l); f != nil {
+				return w.failWith(f)
+			}
 			w.off[l] = off
 			if len(x.late) > 0 && !x.bindOverlaps(w, al, &w.off, a.bytes, 1<<l) {
 				return failed
@@ -80,6 +86,16 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, passed: passed, r: x.r[l], bound: bound})
 	}
 	return next
+}
+
+// overPCIe is the fault of an atomic on memory of a GPU that is reached over PCIe,
+// which has no read-modify-write of a peer's memory.
+func (w *warp) overPCIe(a *access, al *alloc, l int) *device.Fault {
+	here := w.cta.kernel.gpu.index
+	if al == nil || al.gpu < 0 || al.gpu == here || !w.weak.ws.pcie(here, al.gpu) {
+		return nil
+	}
+	return w.badAddress(device.IllegalOperand, l, w.r64[a.addr][l]+a.off, "an atomic on memory of GPU %d, which GPU %d reaches over PCIe", al.gpu, here)
 }
 
 // matches reports whether a compare-and-swap of lane l finds in b what it expects.

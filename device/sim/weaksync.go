@@ -68,7 +68,7 @@ func (x *weakWarp) synced(w *warp, o *syncOp, group uint32) bool {
 		x.leave(group, g.complete(x.ws))
 	case ptx.OpElect: // reads nothing
 	default:
-		x.vote(group)
+		x.groups.vote(group)
 	}
 	return true
 }

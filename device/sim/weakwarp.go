@@ -29,7 +29,7 @@ type weakWarp struct {
 
 	late      []lateLoad
 	unread    uint64 // destinations of late loads, as op.touches has them
-	groups    []groupSeen
+	groups    groups
 	unsettled bool   // a plain write met versions of strong ones
 	votes     bool   // the kernel has votes, which pass groups on
 	turn      uint32 // counts loads
@@ -43,7 +43,7 @@ func (ws *weakState) newWeakWarp(w *warp) *weakWarp {
 	if x == nil {
 		x = &weakWarp{}
 	}
-	*x = weakWarp{ws: ws, home: c.home, kernel: k.life, late: x.late[:0], groups: x.groups[:0], votes: ws.facts&OrderedVote != 0 && k.fn.prog.votes}
+	*x = weakWarp{ws: ws, home: c.home, kernel: k.life, late: x.late[:0], votes: ws.facts&OrderedVote != 0 && k.fn.prog.votes}
 	x.slot, x.birth = ws.take(life{kernel: k.life, cta: c.index, warp: w.index})
 	x.clk = x.birth
 	for l := range x.v {
