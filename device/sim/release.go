@@ -81,7 +81,7 @@ func (ws *weakState) passOn(list []carried, vs []version, bytes uint8) []carried
 			continue
 		}
 		bytes &^= v.by.bytes
-		for _, c := range v.passed {
+		for _, c := range v.passed() {
 			list = ws.addCarried(list, c)
 		}
 		if v.rel != nil {

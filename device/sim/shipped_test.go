@@ -188,6 +188,45 @@ func TestShippedRingAllReduce(t *testing.T) {
 	}
 }
 
+// The ring kernels need none of the facts beyond the PTX ISA, whatever the order.
+func TestShippedRingNeedsNoFacts(t *testing.T) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 20
+	}
+	for _, symbol := range []string{"AllReduce_Sum_f32_RING_LL", "AllReduce_Sum_f32_RING_SIMPLE"} {
+		for seed := range seeds {
+			t.Run(fmt.Sprintf("%s/seed %d", symbol, seed), func(t *testing.T) {
+				// Slots so small that each is used several times.
+				ranks, count := 2+int(seed%2), 1200+int(seed*37%900)
+				r := newRing(t, setup{symbol, ranks, count, 64, 512, seed, &sim.Weak{}})
+				r.run(t)
+				r.check(t)
+				r.run(t)
+				r.check(t)
+			})
+		}
+	}
+}
+
+// With the same seed a weak run is the same, stale reads, late loads and all.
+func TestShippedRingRepeats(t *testing.T) {
+	counts := map[uint64]bool{}
+	for seed := range uint64(4) {
+		var first sim.Stats
+		for again := range 2 {
+			r := newRing(t, setup{"AllReduce_Sum_f32_RING_LL", 3, 1500, 64, 512, seed, &sim.Weak{}})
+			r.run(t)
+			if again == 0 {
+				first = r.m.Stats()
+			}
+			require.Equal(t, first, r.m.Stats())
+		}
+		counts[first.WarpInstructions] = true
+	}
+	require.Len(t, counts, 4, "other seeds run otherwise")
+}
+
 // A rank that never launches: the others' waits are named at once.
 func TestShippedRingWithARankMissing(t *testing.T) {
 	r := newRing(t, setup{"AllReduce_Sum_f32_RING_LL", 2, 1000, 64, 8192, 1, nil})

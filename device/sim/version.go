@@ -14,18 +14,39 @@ const mostStale = 4
 // version is the value of a granule after a strong write, and what the write
 // tells. The first of a cell may be what was there before any.
 type version struct {
-	value  uint64
-	at     uint64 // weakState.moment when it was written: equal for what becomes visible together
-	by     write
-	level  level
-	group  bool  // others have the same moment
-	home   *home // of the writer; nil if this is no strong write
-	rel    *releases
+	value uint64
+	at    uint64 // weakState.moment when it was written: equal for what becomes visible together
+	home  *home  // of the writer; nil if this is no strong write
+	rel   *releases
+	r     *view // the writer's knowledge.r
+	rare  *rare // nil: neither
+	by    write
+	seen  seen   // the first of those who read it
+	bound uint32 // the clock up to which the writer's own loads were done
+	level level
+	group bool // others have the same moment
+}
+
+// rare is what few versions have.
+type rare struct {
 	passed []carried // by an atomic: what the versions it replaced carried
-	r      *view     // the writer's knowledge.r
-	bound  uint32    // and the clock up to which its own loads were done
-	seen   seen      // the first of those who read it
-	others []seen
+	others []seen    // the rest of those who read it
+}
+
+// passed returns what an atomic passes on.
+func (v *version) passed() []carried {
+	if v.rare == nil {
+		return nil
+	}
+	return v.rare.passed
+}
+
+// others returns those who read a version but for the first.
+func (v *version) others() []seen {
+	if v.rare == nil {
+		return nil
+	}
+	return v.rare.others
 }
 
 // seen is the first read of a version by lanes of a warp, and how often they read
@@ -47,8 +68,9 @@ func (x *weakWarp) known(v *version, l int, bytes uint8) bool {
 	if v.seen.bytes&bytes != 0 && x.knowsSeen(&v.seen, l) {
 		return true
 	}
-	for i := range v.others {
-		if s := &v.others[i]; s.bytes&bytes != 0 && x.knowsSeen(s, l) {
+	others := v.others()
+	for i := range others {
+		if s := &others[i]; s.bytes&bytes != 0 && x.knowsSeen(s, l) {
 			return true
 		}
 	}
@@ -114,8 +136,9 @@ func (x *weakWarp) entry(v *version, l int, bytes uint8) *seen {
 	if s := &v.seen; s.is(x, l, bytes) {
 		return s
 	}
-	for i := range v.others {
-		if s := &v.others[i]; s.is(x, l, bytes) {
+	others := v.others()
+	for i := range others {
+		if s := &others[i]; s.is(x, l, bytes) {
 			return s
 		}
 	}
@@ -254,13 +277,17 @@ func (v *version) addSeen(n seen) *seen {
 	if v.seen.with(n) {
 		return &v.seen
 	}
-	for i := len(v.others) - 1; i >= 0; i-- {
-		if s := &v.others[i]; s.with(n) {
+	others := v.others()
+	for i := len(others) - 1; i >= 0; i-- {
+		if s := &others[i]; s.with(n) {
 			return s
 		}
 	}
-	v.others = append(v.others, n)
-	return &v.others[len(v.others)-1]
+	if v.rare == nil {
+		v.rare = &rare{}
+	}
+	v.rare.others = append(others, n)
+	return &v.rare.others[len(others)]
 }
 
 // with adds the lanes of n to s if that is all they differ in.
@@ -296,7 +323,7 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 		if v.rel != nil {
 			x.acquire(carried{v.rel, v.level}, l, lv, acquires)
 		}
-		for _, c := range v.passed {
+		for _, c := range v.passed() {
 			x.acquire(c, l, lv, acquires)
 		}
 	}

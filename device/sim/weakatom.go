@@ -25,6 +25,12 @@ func atomWeakly(a *access) exec {
 				return w.failWith(f)
 			}
 			al, off := a.allocAt(w, l)
+			if al == nil {
+				if run(w, 1<<l) == failed {
+					return failed
+				}
+				continue
+			}
 			if f := w.overPCIe(a, al, l); f != nil {
 				return w.failWith(f)
 			}
@@ -43,9 +49,6 @@ func atomWeakly(a *access) exec {
 // atomic does an atomic of one lane.
 func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem semantics, released uint32) status {
 	x, ws, pc := w.weak, w.weak.ws, w.pc
-	if al == nil {
-		return run(w, 1<<l)
-	}
 	sh := al.cells()
 	n := min(a.bytes, granule)
 	bytes := bytesOf(off, n)
@@ -82,8 +85,12 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 	ws.moment++
 	for i := uint64(0); i*granule < a.bytes; i++ {
 		at := off + i*granule
+		var extra *rare
+		if passed != nil {
+			extra = &rare{passed: passed}
+		}
 		sh.at(at).addVersion(before[i], version{value: al.granuleAt(at), at: ws.moment, group: a.elem == 16,
-			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, passed: passed, r: x.r[l], bound: bound})
+			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, rare: extra, r: x.r[l], bound: bound})
 	}
 	return next
 }
@@ -92,7 +99,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 // which has no read-modify-write of a peer's memory.
 func (w *warp) overPCIe(a *access, al *alloc, l int) *device.Fault {
 	here := w.cta.kernel.gpu.index
-	if al == nil || al.gpu < 0 || al.gpu == here || !w.weak.ws.pcie(here, al.gpu) {
+	if al.gpu < 0 || al.gpu == here || !w.weak.ws.pcie(here, al.gpu) {
 		return nil
 	}
 	return w.badAddress(device.IllegalOperand, l, w.r64[a.addr][l]+a.off, "an atomic on memory of GPU %d, which GPU %d reaches over PCIe", al.gpu, here)
