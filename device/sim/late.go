@@ -85,7 +85,7 @@ func (x *weakWarp) bindUsed(w *warp, touches uint64, m uint32) bool {
 func (x *weakWarp) bindOverlaps(w *warp, al *alloc, offs *row64, n uint64, m uint32) bool {
 	for i := range x.late {
 		p := &x.late[i]
-		if p.al.shadow != al.shadow {
+		if p.al.cells() != al.cells() {
 			continue
 		}
 		var same uint32
