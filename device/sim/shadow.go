@@ -165,14 +165,15 @@ func (c *cell) addRead(x *weakWarp, n read) {
 		}
 	}
 	if m := c.more; m != nil && len(m.reads) > 0 {
+		for i := range m.reads {
+			if e := &m.reads[i]; e.joins(n) {
+				e.lanes |= n.lanes
+				return
+			}
+		}
 		kept := m.reads[:0]
 		for _, e := range m.reads {
-			x.supersede(&e, n)
-			if e.joins(n) {
-				n.lanes |= e.lanes
-				continue
-			}
-			if e.bytes != 0 {
+			if x.supersede(&e, n); e.bytes != 0 {
 				kept = append(kept, e)
 			}
 		}
