@@ -26,7 +26,7 @@ type Work struct {
 	Op               uint64 // number of the call in its communicator, for reports
 	// ChunkBytes is the size of one chunk of one rank's part: a positive multiple
 	// of 16, at most what the protocol's steps of a chunk hold: SimpleChunkSteps
-	// slots of Simple, the data of one slot of LL.
+	// slots of Simple, the data of one slot of LL or LL128.
 	ChunkBytes uint32
 	Root       uint32 // rank, where the function has a root
 	ChannelLo  uint16
@@ -53,8 +53,8 @@ type Comm struct {
 	AbortFlag Ptr // to uint32 in pinned host memory; not 0: leave
 	Reports   Ptr // to Report[NumChannels] in pinned host memory
 	// SlotBytes is the size of one of the NumSteps slots of a connection's FIFO,
-	// by protocol, a multiple of 16; LL's and LL128's count flags too. It is the
-	// same on all ranks.
+	// by protocol, a multiple of 16 and, of LL128, of LL128TileBytes; LL's and
+	// LL128's count flags too. It is the same on all ranks.
 	SlotBytes   [NumProtos]uint32
 	NumChannels uint32
 	_           uint64
@@ -86,8 +86,8 @@ type Peer struct {
 
 // Conn is one side of a connection: a FIFO of NumSteps slots for each protocol,
 // which lies in the receiver's memory, with one step counter shared by the
-// protocols. Step s of LL uses slot s % NumSteps; see the protocols' headers in
-// templates/cuda.
+// protocols. Step s of LL or LL128 uses slot s % NumSteps; see the protocols'
+// headers in templates/cuda.
 type Conn struct {
 	Fifo [NumProtos]Ptr // to NumSteps slots of Comm.SlotBytes each, aligned to 128 bytes
 	// Tail points to uint64: the step up to which the sender has published

@@ -42,12 +42,20 @@ const (
 	// SimpleChunkSteps is the most steps that a chunk of Simple takes, and
 	// SimpleSliceSteps the steps of one of its slices (NCCL_STEPS/2 and
 	// NCCL_STEPS/4, ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS, NCCL v2.30
-	// src/include/collectives.h). A chunk of LL takes one step.
+	// src/include/collectives.h). A chunk of LL or LL128 takes one step.
 	SimpleChunkSteps = NumSteps / 2
 	SimpleSliceSteps = NumSteps / 4
 	// LLLineBytes is the size of a line of LL, LLDataBytes the data in it.
 	LLLineBytes = 16
 	LLDataBytes = 8
+	// LL128LineBytes is the size of a line of LL128, LL128DataBytes the data in
+	// it (NCCL_LL128_LINESIZE and NCCL_LL128_DATAELEMS, NCCL v2.30
+	// src/include/device.h).
+	LL128LineBytes = 128
+	LL128DataBytes = 120
+	// LL128TileBytes is the least that a warp sends: what its lanes write with
+	// two stores of 16 bytes each, 8 lines. A slot of LL128 is whole tiles.
+	LL128TileBytes = 8 * LL128LineBytes
 )
 
 // The protocols' places in Conn.Fifo and Comm.SlotBytes, in the order of
