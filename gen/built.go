@@ -25,7 +25,7 @@ var families = []family{
 	{
 		Func:      coll.AllReduce,
 		Algo:      coll.Ring,
-		Protos:    []coll.Proto{coll.LL, coll.Simple},
+		Protos:    []coll.Proto{coll.LL, coll.LL128, coll.Simple},
 		Ops:       every[coll.RedOp](coll.NumRedOps),
 		Types:     every[coll.DataType](coll.NumDataTypes),
 		Header:    "all_reduce.cuh",

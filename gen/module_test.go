@@ -19,6 +19,7 @@ func newModule(t *testing.T) string {
 	all := families
 	t.Cleanup(func() { families = all })
 	few := families[0]
+	few.Protos = []coll.Proto{coll.LL, coll.Simple}
 	few.Ops = []coll.RedOp{coll.Sum}
 	few.Types = []coll.DataType{coll.Int32, coll.Float32, coll.Float64}
 	families = []family{few}

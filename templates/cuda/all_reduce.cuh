@@ -17,6 +17,7 @@
 #include "kernel.cuh"
 #include "primitives.cuh"
 #include "proto_ll.cuh"
+#include "proto_ll128.cuh"
 #include "proto_simple.cuh"
 
 namespace {

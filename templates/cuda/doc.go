@@ -6,6 +6,7 @@
 //	all_reduce.cuh    which chunk takes which verb at which step: the ring
 //	primitives.cuh    the verbs, and the one loop that carries them out
 //	proto_ll.cuh      how 8 bytes arrive with their own flag
+//	proto_ll128.cuh   how 120 bytes arrive with one flag
 //	proto_simple.cuh  how a slice arrives with a counter and two fences
 //	conn.cuh          the two ends of a connection: steps, credit
 //	wait.cuh          the CTA: its barriers, and the one place that waits

@@ -67,6 +67,19 @@ __device__ __forceinline__ void cleanLL(const Cta& cta, const Sender& s, uint64_
   }
 }
 
+// The end of a step whose lines said themselves that they arrived (LL, LL128): the CTA has used the data, the slot is
+// the sender's again.
+__device__ __forceinline__ void endStep(Cta& cta, const Transfer& t, Receiver& r, Sender& s) {
+  // ptx: "barrier.red.or.pred q, 0, p"
+  if (!cta.agree()) return;
+  if (t.recv) {
+    r.step++;
+    // ptx: "st.relaxed.sys.global.u64"
+    if (cta.publishes()) stRelaxedSysU64(r.head, r.step);
+  }
+  if (t.send) s.step++;
+}
+
 struct ProtoLL {
   static constexpr uint32_t index = abi::ProtoLL;
 
@@ -83,14 +96,7 @@ struct ProtoLL {
       if (cta.works()) move<T>(cta, op, t, r, s, lines);
       if (t.send) cleanLL(cta, s, s.step, lines);
     }
-    // ptx: "barrier.red.or.pred q, 0, p"
-    if (!cta.agree()) return;
-    if (t.recv) {
-      r.step++;
-      // ptx: "st.relaxed.sys.global.u64"
-      if (cta.publishes()) stRelaxedSysU64(r.head, r.step);
-    }
-    if (t.send) s.step++;
+    endStep(cta, t, r, s);
   }
 
  private:

@@ -67,6 +67,26 @@ __device__ __forceinline__ bool barrierRedOr(bool value) {
 // other side is another GPU or the host.
 __device__ __forceinline__ void fenceAcqRelSys() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
+// bar.warp.sync 0xffffffff: the lanes of the warp meet, and go on together.
+__device__ __forceinline__ void barWarpSync() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+
+// vote.sync.any.pred q, p, 0xffffffff: the lanes of the warp meet, and each learns whether any came with a true value.
+// It orders no memory by itself. (The clobber: no access may be moved across it by the compiler.)
+__device__ __forceinline__ bool voteSyncAny(bool value) {
+  uint32_t any;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred p, q;\n\t"
+      "setp.ne.u32 p, %1, 0;\n\t"
+      "vote.sync.any.pred q, p, 0xffffffff;\n\t"
+      "selp.u32 %0, 1, 0, q;\n\t"
+      "}"
+      : "=r"(any)
+      : "r"(uint32_t(value))
+      : "memory");
+  return any != 0;
+}
+
 // --- Strong accesses: flags and counters that the other side writes or reads meanwhile. They order nothing else. ---
 
 // ld.relaxed.sys.global.u32: polls the abort flag in host memory.
@@ -76,7 +96,8 @@ __device__ __forceinline__ uint32_t ldRelaxedSysU32(Address a) {
   return d;
 }
 
-// ld.relaxed.sys.global.u64: polls a head or tail. Relaxed, because an acquire would invalidate L1 at every turn.
+// ld.relaxed.sys.global.u64: polls a head, a tail or the flag of an LL128 line. Relaxed, because an acquire would
+// invalidate L1 at every turn.
 __device__ __forceinline__ uint64_t ldRelaxedSysU64(Address a) {
   uint64_t d;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(d) : "l"(a) : "memory");
@@ -84,7 +105,7 @@ __device__ __forceinline__ uint64_t ldRelaxedSysU64(Address a) {
 }
 
 // ld.relaxed.sys.global.v2.u64: polls both words of an LL line. Each word is one access of 8 bytes, so its data and
-// its flag are of one store; the two words may be of different ones.
+// its flag are of one store; the two words may be of different ones. Loads a lane's 16 bytes of an LL128 line.
 __device__ __forceinline__ void ldRelaxedSysV2U64(Address a, uint64_t& d0, uint64_t& d1) {
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(d0), "=l"(d1) : "l"(a) : "memory");
 }
@@ -101,7 +122,7 @@ __device__ __forceinline__ void stRelaxedSysU64(Address a, uint64_t v) {
 }
 
 // st.relaxed.sys.global.v2.u64: writes both words of an LL line. Data and flag of a word become visible together; no
-// fence, because the flag travels with what it guards.
+// fence, because the flag travels with what it guards. Writes a lane's 16 bytes of an LL128 line.
 __device__ __forceinline__ void stRelaxedSysV2U64(Address a, uint64_t v0, uint64_t v1) {
   asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(a), "l"(v0), "l"(v1) : "memory");
 }

@@ -1,4 +1,4 @@
-// The CTA that serves a channel: its threads, its barriers, and the one function in which anything waits.
+// The CTA that serves a channel: its threads, its barriers, and the functions in which anything waits.
 //
 //   thread       waits ------------------ abort flag seen: remembers what for, stops moving data
 //   CTA          agrees, at its next barrier: did any thread see it? --------- all leave together
@@ -37,14 +37,13 @@ struct Cta {
   // Polls ready() until it is true. False if the communicator was aborted first.
   template <class Ready>
   __device__ __forceinline__ bool waitUntil(uint32_t what, Ready ready) {
-#pragma unroll 1
-    for (uint32_t spins = 1; !ready(); spins++) {
-      if (spins % SpinsPerAbortCheck == 0 && ldRelaxedSysU32(abortFlag) != 0) {
-        waitedFor = what;
-        return false;
-      }
-    }
-    return true;
+    return poll(what, ready, [](bool seen) { return seen; });
+  }
+
+  // The same for a whole warp, in whose lanes ready() is the same: they go on together, whatever each saw of the flag.
+  template <class Ready>
+  __device__ __forceinline__ bool warpWaitUntil(uint32_t what, Ready ready) {
+    return poll(what, ready, voteSyncAny);
   }
 
   // A barrier, at which the CTA leaves if any of its threads saw the abort flag. False if it does.
@@ -60,6 +59,20 @@ struct Cta {
   // that the next poll need not wait for the fence of the last step.
   __device__ __forceinline__ bool polls() const { return thread == 0; }
   __device__ __forceinline__ bool publishes() const { return thread == threads - 1; }
+
+ private:
+  // leaves(seen): whether this thread is to leave, after it has or has not seen the abort flag.
+  template <class Ready, class Leaves>
+  __device__ __forceinline__ bool poll(uint32_t what, Ready ready, Leaves leaves) {
+#pragma unroll 1
+    for (uint32_t spins = 1; !ready(); spins++) {
+      if (spins % SpinsPerAbortCheck == 0 && leaves(ldRelaxedSysU32(abortFlag) != 0)) {
+        waitedFor = what;
+        return false;
+      }
+    }
+    return true;
+  }
 };
 
 }  // namespace
