@@ -16,7 +16,7 @@ import (
 
 // One rank runs alone; the test plays its peers, who have come to some step and
 // stopped there. With 5 ranks an all-reduce of one loop takes 8 chunks in and 8
-// out, as many as an LL FIFO holds steps.
+// out, as many as a FIFO of LL or LL128 holds steps.
 const (
 	abortRanks = 5
 	abortHops  = 2 * (abortRanks - 1)
@@ -29,11 +29,13 @@ func (c *cluster) peersAt(data, head uint64) (prev, next int) {
 	r := c.comms.ranks[0]
 	ring := r.table.channels[0].Ring
 	recv, send := r.table.peer(0, int(ring.Prev)).Recv, r.table.peer(0, int(ring.Next)).Send
-	fifo := make([]byte, smallSlot*abi.NumSteps)
-	for step := uint64(abortStep); step < min(data, abortStep+abi.NumSteps); step++ {
-		fillLines(fifo, step, 1)
+	for proto := range lines {
+		fifo := make([]byte, smallSlot.bytes(proto)*abi.NumSteps)
+		for step := uint64(abortStep); step < min(data, abortStep+abi.NumSteps); step++ {
+			fillLines(proto, fifo, step, 1)
+		}
+		require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Fifo[proto]), fifo))
 	}
-	require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Fifo[abi.ProtoLL]), fifo))
 	require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Tail), Append(nil, data)))
 	require.NoError(c.t, r.dev.CopyIn(device.Ptr(send.Head), Append(nil, head)))
 	return int(ring.Prev), int(ring.Next)
@@ -82,21 +84,35 @@ func TestAbortAtEveryWait(t *testing.T) {
 	}
 }
 
-// The two words of a line of LL may arrive apart: while either is missing there is
-// no data.
-func TestAbortAtHalfALine(t *testing.T) {
-	for word := range 2 {
-		t.Run(fmt.Sprintf("word %d is missing", word), func(t *testing.T) {
-			c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep})
-			prev, _ := c.peersAt(abortStep+abortHops, abortStep+abortHops)
-			slot := device.Ptr(c.comms.ranks[0].table.peer(0, prev).Recv.Fifo[abi.ProtoLL]) + abortStep%abi.NumSteps*device.Ptr(smallSlot)
-			require.NoError(t, c.devices[0].CopyIn(slot+device.Ptr(8*word), make([]byte, 8)))
-			r := &run{
-				proto: coll.LL, op: coll.OpSum, dataType: coll.Uint32, count: abortRanks * smallSlot.chunk(coll.LL) / 4, threads: 64,
-				channels: []int{0, 0},
+// A flag that has not arrived is waited for, whichever it is: the two words of a
+// line of LL may arrive apart, and so may the lines of LL128. An older flag, or
+// one that agrees in 32 bits, is none.
+func TestAbortAtAMissingFlag(t *testing.T) {
+	for proto, l := range lines {
+		for off := l.flag; off < smallSlot.bytes(proto); off += l.period {
+			older := []uint64{0, abortStep - abi.NumSteps}
+			if proto == coll.LL128 {
+				older = append(older, abortStep+(1<<32))
 			}
-			require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: abortStep, Op: 77}}, c.leave(r, c.prepare(r, 77)))
-		})
+			for _, step := range older {
+				t.Run(fmt.Sprintf("%v byte %d has step %#x", proto, off, step), func(t *testing.T) {
+					c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep})
+					prev, _ := c.peersAt(abortStep+abortHops, abortStep+abortHops)
+					fifo := device.Ptr(c.comms.ranks[0].table.peer(0, prev).Recv.Fifo[proto])
+					slot := fifo + device.Ptr(abortStep%abi.NumSteps*smallSlot.bytes(proto))
+					flag := l.flagOf(step)
+					if step == 0 {
+						clear(flag) // as in new memory
+					}
+					require.NoError(t, c.devices[0].CopyIn(slot+device.Ptr(off), flag))
+					r := &run{
+						proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: abortRanks * smallSlot.chunk(proto) / 4, threads: 64,
+						channels: []int{0, 0},
+					}
+					require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: abortStep, Op: 77}}, c.leave(r, c.prepare(r, 77)))
+				})
+			}
+		}
 	}
 }
 
@@ -165,7 +181,7 @@ func TestMissingLaunchIsNamed(t *testing.T) {
 					if prev != 2 {
 						continue
 					}
-					what := fmt.Sprintf("rank %d ch %d LL recv from 2", rank, ch)
+					what := fmt.Sprintf("rank %d ch %d %v recv from 2", rank, ch, proto)
 					if proto == coll.Simple {
 						what = fmt.Sprintf("rank %d ch %d tail of 2", rank, ch)
 					}

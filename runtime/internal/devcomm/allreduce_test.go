@@ -16,7 +16,7 @@ import (
 // The dimensions of an all-reduce. Counts are given in chunks of one rank and
 // elements beside them.
 var (
-	protos = []coll.Proto{coll.LL, coll.Simple}
+	protos = []coll.Proto{coll.LL, coll.LL128, coll.Simple}
 	ops    = []coll.UserOp{coll.OpSum, coll.OpProd, coll.OpMin, coll.OpMax, coll.OpAvg, coll.OpMulSum}
 	types  = every[coll.DataType](coll.NumDataTypes)
 	ranks  = []int{1, 2, 3, 5, 8}
@@ -152,6 +152,53 @@ func (c *cluster) all(r *run, seed uint64) {
 	o := c.allReduce(r, seed)
 	require.NoError(c.t, c.wait())
 	c.check(o)
+}
+
+// Counts around every boundary of LL128: of a pack, a line, two lines, a row, a
+// tile, a turn of a warp, of all warps, and of a step. The chunk of the last rank
+// has the size, those of the others are rounded up to packs.
+func TestLL128Boundaries(t *testing.T) {
+	const row, tile = abi.LL128TileBytes / 2, abi.LL128TileBytes / abi.LL128LineBytes * abi.LL128DataBytes
+	step := largeSlot.chunk(coll.LL128)
+	sizes := []int{
+		16, 7 * 16, abi.LL128DataBytes, abi.LL128LineBytes, 2 * abi.LL128DataBytes, row - 16, row, tile - 16, tile, tile + row,
+		2*tile - 16, 2 * tile, 3 * tile, 4 * tile, step - tile, step, step + 16, step + 2*tile,
+	}
+	on := []setup{{ranks: 2, channels: 1, slot: largeSlot}, {ranks: 3, channels: 1, slot: largeSlot}}
+	for i, size := range sizes {
+		for _, more := range []int{-1, 0, 1} {
+			for k, skew := range skews {
+				n := i + 3*k + more + 1
+				r := run{
+					proto: coll.LL128, op: coll.OpSum, dataType: types[n%len(types)], sendSkew: skew.send, recvSkew: skew.recv,
+					inPlace: n%4 == 0, threads: threads[n%len(threads)], channels: []int{0, 0},
+				}
+				bytes := size + more*r.dataType.Size()
+				r.chunk = max(16, (bytes+15)/16*16)
+				on := on[n%2]
+				r.count = ((on.ranks-1)*r.chunk + bytes) / r.dataType.Size()
+				t.Run(r.name(on), func(t *testing.T) {
+					on.seed = uint64(n)
+					newCluster(t, on).all(&r, uint64(n))
+				})
+			}
+		}
+	}
+}
+
+// Ranks may share a GPU: a connection then lies in memory of its own GPU.
+func TestRanksOnOneGPU(t *testing.T) {
+	for _, proto := range protos {
+		for _, gpus := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%v %d GPUs", proto, gpus), func(t *testing.T) {
+				c := newCluster(t, setup{ranks: 4, gpus: gpus, channels: 2, slot: largeSlot})
+				c.all(&run{
+					proto: proto, op: coll.OpSum, dataType: coll.Float32, count: 3*4*largeSlot.chunk(proto)/4 + 5, threads: 96,
+					channels: []int{0, 1},
+				}, 1)
+			})
+		}
+	}
 }
 
 // Chunks may be smaller than the slots.

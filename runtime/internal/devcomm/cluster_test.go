@@ -27,7 +27,8 @@ func TestProtoOrder(t *testing.T) {
 	require.EqualValues(t, coll.NumProtos, abi.NumProtos)
 }
 
-// slot is the size of a FIFO's slot, in bytes.
+// slot is the size of a FIFO's slot of LL and Simple, in bytes. Those of LL128 are
+// four times as large, whole tiles.
 type slot int
 
 const (
@@ -38,17 +39,29 @@ const (
 	largeSlot slot = 1536
 )
 
+// bytes returns the size of a slot of a protocol.
+func (s slot) bytes(p coll.Proto) int {
+	if p == coll.LL128 {
+		return 4 * int(s)
+	}
+	return int(s)
+}
+
 // chunk returns the most bytes that a chunk may have.
 func (s slot) chunk(p coll.Proto) int {
-	if p == coll.LL {
-		return int(s) / abi.LLLineBytes * abi.LLDataBytes
+	switch p {
+	case coll.LL:
+		return s.bytes(p) / abi.LLLineBytes * abi.LLDataBytes
+	case coll.LL128:
+		return s.bytes(p) / abi.LL128LineBytes * abi.LL128DataBytes
 	}
-	return int(s) * abi.SimpleChunkSteps
+	return s.bytes(p) * abi.SimpleChunkSteps
 }
 
 // setup says what cluster to make.
 type setup struct {
 	ranks, channels int
+	gpus            int         // 0: one for each rank
 	slot            slot        // 0: smallSlot
 	gpu             device.Info // zero: sim.H100()
 	firstStep       uint64
@@ -56,8 +69,7 @@ type setup struct {
 	grace           time.Duration
 }
 
-// cluster is a PTX machine with a GPU and a stream for each rank of one
-// communicator.
+// cluster is a PTX machine with a stream for each rank of one communicator.
 type cluster struct {
 	t       testing.TB
 	machine *sim.Machine
@@ -86,12 +98,12 @@ func newCluster(t testing.TB, s setup) *cluster {
 		s.gpu = sim.H100()
 	}
 	c.machine, err = sim.New(sim.Config{
-		Devices: slices.Repeat([]device.Info{s.gpu}, s.ranks), Seed: s.seed, StuckGrace: s.grace,
+		Devices: slices.Repeat([]device.Info{s.gpu}, cmp.Or(s.gpus, s.ranks)), Seed: s.seed, StuckGrace: s.grace,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.machine.Close()) })
 	for r := range s.ranks {
-		dev, err := c.machine.Open(r)
+		dev, err := c.machine.Open(r % cmp.Or(s.gpus, s.ranks))
 		require.NoError(t, err)
 		stream, err := dev.NewStream()
 		require.NoError(t, err)
@@ -99,8 +111,9 @@ func newCluster(t testing.TB, s setup) *cluster {
 		c.streams = append(c.streams, stream)
 	}
 	c.config = Config{Rings: rings(s.ranks, s.channels), FirstStep: s.firstStep}
-	c.config.BufferBytes[abi.ProtoLL] = int64(c.slot) * abi.NumSteps
-	c.config.BufferBytes[abi.ProtoSimple] = int64(c.slot) * abi.NumSteps
+	for _, p := range protos {
+		c.config.BufferBytes[p] = int64(c.slot.bytes(p)) * abi.NumSteps
+	}
 	c.comms, err = New(c.devices, c.config)
 	require.NoError(t, err)
 	return c

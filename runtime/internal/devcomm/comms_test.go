@@ -119,7 +119,7 @@ func (m *fakeHostMem) Store32(off int64, v uint32) {
 
 func config(nchannels, nranks int) Config {
 	c := Config{Rings: rings(nranks, nchannels), FirstStep: 1<<32 - 16}
-	c.BufferBytes[abi.ProtoLL], c.BufferBytes[abi.ProtoSimple] = 1024, 8192
+	c.BufferBytes = [abi.NumProtos]int64{abi.ProtoLL: 1024, abi.ProtoLL128: 16 << 10, abi.ProtoSimple: 8192}
 	return c
 }
 
@@ -145,7 +145,7 @@ func TestTables(t *testing.T) {
 		require.EqualValues(t, r, comm.Rank)
 		require.EqualValues(t, nranks, comm.NumRanks)
 		require.EqualValues(t, nchannels, comm.NumChannels)
-		require.Equal(t, [abi.NumProtos]uint32{128, 0, 1024}, comm.SlotBytes)
+		require.Equal(t, [abi.NumProtos]uint32{128, 2048, 1024}, comm.SlotBytes)
 		require.Equal(t, fmt.Sprintf("rank %d abort flag and reports", r), fake[r].labels[device.Ptr(comm.AbortFlag)])
 		require.Equal(t, comm.AbortFlag+counterBytes, comm.Reports)
 		require.Equal(t, fmt.Sprintf("rank %d Comm", r), fake[r].labels[base])
@@ -173,13 +173,13 @@ func TestTables(t *testing.T) {
 		}
 		require.Equal(t, p.Send, peers[[3]int{ch, to, from}].Recv, "both ends see one connection")
 		require.EqualValues(t, c.FirstStep, p.Send.Step)
-		require.Zero(t, p.Send.Fifo[abi.ProtoLL128])
 		for what, at := range map[string]struct {
 			dev   int
 			ptr   abi.Ptr
 			bytes int
 		}{
 			fmt.Sprintf("rank %d ch %d LL recv from %d", to, ch, from):     {to, p.Send.Fifo[abi.ProtoLL], 1024},
+			fmt.Sprintf("rank %d ch %d LL128 recv from %d", to, ch, from):  {to, p.Send.Fifo[abi.ProtoLL128], 16 << 10},
 			fmt.Sprintf("rank %d ch %d Simple recv from %d", to, ch, from): {to, p.Send.Fifo[abi.ProtoSimple], 8192},
 			fmt.Sprintf("rank %d ch %d tail of %d", to, ch, from):          {to, p.Send.Tail, counterBytes},
 			fmt.Sprintf("rank %d ch %d head of %d", from, ch, to):          {from, p.Send.Head, counterBytes},
@@ -232,7 +232,8 @@ func TestNewRefuses(t *testing.T) {
 		"a rank twice":    {2, Config{Rings: [][]int{{0, 0}}}, "ring of channel 0 is [0 0]; it must hold each of the 2 ranks once"},
 		"a rank missing":  {3, Config{Rings: ring}, "[0 1]"},
 		"a rank too many": {1, Config{Rings: ring}, "[0 1]"},
-		"odd buffer":      {2, Config{Rings: ring, BufferBytes: [3]int64{100, 0, 0}}, "100 bytes"},
+		"odd buffer":      {2, Config{Rings: ring, BufferBytes: [3]int64{100, 0, 0}}, "the LL buffer has 100 bytes; give a multiple of 128"},
+		"part of a tile":  {2, Config{Rings: ring, BufferBytes: [3]int64{0, 12288, 0}}, "the LL128 buffer has 12288 bytes; give a multiple of 8192"},
 		"negative buffer": {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, -128}}, "-128 bytes"},
 		"huge buffer":     {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, 1 << 34}}, "17179869184 bytes"},
 	} {

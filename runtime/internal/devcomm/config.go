@@ -10,30 +10,25 @@ import (
 // opNew is the operation that errors of New name.
 const opNew = "build communicator"
 
-// NCCL's sizes of a connection's FIFO, in bytes.
-const (
-	// DefaultSimpleBytes is NCCL_BUFFSIZE's default (DEFAULT_BUFFSIZE, NCCL
-	// v2.30 src/init.cc).
-	DefaultSimpleBytes = 4 << 20
-	// DefaultLLBytes is 8 lines a thread in each slot (NCCL_LL_LINES_PER_THREAD,
-	// NCCL v2.30 src/include/device.h).
-	DefaultLLBytes = 8 * abi.MaxThreads * abi.LLLineBytes * abi.NumSteps
-)
-
 // Config is what a communicator is built from.
 type Config struct {
 	// Rings holds, for each channel, all ranks in the order of its ring.
 	Rings [][]int
 	// BufferBytes is the size of a connection's FIFO for each protocol, a
-	// multiple of BufferUnit; 0: kernels of that protocol will not be launched.
+	// multiple of its BufferUnits; 0: kernels of that protocol will not be
+	// launched.
 	BufferBytes [abi.NumProtos]int64
 	// FirstStep is the step that every connection starts at.
 	FirstStep uint64
 }
 
-// BufferUnit is what the size of a FIFO is a multiple of, in bytes: NumSteps
-// slots of whole 16-byte packs.
-const BufferUnit = abi.NumSteps * 16
+// BufferUnits is what the size of a FIFO is a multiple of, by protocol, in bytes:
+// NumSteps slots of whole 16-byte packs or, of LL128, of whole tiles.
+var BufferUnits = [abi.NumProtos]int64{
+	abi.ProtoLL:     abi.NumSteps * 16,
+	abi.ProtoLL128:  abi.NumSteps * abi.LL128TileBytes,
+	abi.ProtoSimple: abi.NumSteps * 16,
+}
 
 // maxBufferBytes keeps the size of two slots within 32 bits.
 const maxBufferBytes = 1 << 33
@@ -57,9 +52,9 @@ func (c *Config) validate(nranks int) error {
 		}
 	}
 	for proto, bytes := range c.BufferBytes {
-		if bytes < 0 || bytes > maxBufferBytes || bytes%BufferUnit != 0 {
-			return result.New(result.InvalidArgument, opNew, "buffer of protocol %d has %d bytes; give a multiple of %d up to %d",
-				proto, bytes, BufferUnit, int64(maxBufferBytes))
+		if bytes < 0 || bytes > maxBufferBytes || bytes%BufferUnits[proto] != 0 {
+			return result.New(result.InvalidArgument, opNew, "the %s buffer has %d bytes; give a multiple of %d up to %d",
+				protoNames[proto], bytes, BufferUnits[proto], int64(maxBufferBytes))
 		}
 	}
 	return nil

@@ -55,10 +55,10 @@ func TestAlternatingProtocols(t *testing.T) {
 				c := newCluster(t, setup{ranks: nranks, channels: 2, firstStep: first, seed: first})
 				rng := rand.New(rand.NewPCG(first, uint64(nranks)))
 				var pending []*operands
-				for i := range 14 {
+				for i := range 24 {
 					r := &run{
 						op: coll.OpSum, dataType: coll.Float32, threads: 32 + 64*rng.IntN(2),
-						proto: protos[rng.IntN(2)], count: 1 + rng.IntN(3*smallSlot.chunk(coll.Simple)/4), channels: []int{0, rng.IntN(2)},
+						proto: protos[rng.IntN(len(protos))], count: 1 + rng.IntN(3*smallSlot.chunk(coll.Simple)/4), channels: []int{0, rng.IntN(2)},
 					}
 					pending = append(pending, c.allReduce(r, uint64(i)))
 				}
@@ -107,8 +107,17 @@ func TestManyWorks(t *testing.T) {
 	}
 }
 
-// flagOf is the flag of a step, as the protocol's header defines it.
-func flagOf(step uint64) uint32 { return uint32(step) | 1 }
+// flags says where a protocol whose data carries flags has them, as its header
+// defines it.
+type flags struct {
+	period, flag int                 // bytes from one flag to the next, and to the first
+	flagOf       func(uint64) []byte // of a step
+}
+
+var lines = map[coll.Proto]flags{
+	coll.LL:    {8, 4, func(step uint64) []byte { return Append(nil, uint32(step)|1) }},
+	coll.LL128: {abi.LL128LineBytes, abi.LL128DataBytes, func(step uint64) []byte { return Append(nil, step+1) }},
+}
 
 // plant fills every line of every LL FIFO as the first NumSteps steps from first
 // on would.
@@ -120,19 +129,22 @@ func (c *cluster) plant(first uint64) {
 			}
 			fifo := make([]byte, smallSlot*abi.NumSteps)
 			for step := first; step < first+abi.NumSteps; step++ {
-				fillLines(fifo, step, 0xdead)
+				fillLines(coll.LL, fifo, step, 0xdead)
 			}
 			require.NoError(c.t, r.dev.CopyIn(device.Ptr(p.Recv.Fifo[abi.ProtoLL]), fifo))
 		}
 	}
 }
 
-// fillLines writes all lines of a step's slot in an LL FIFO.
-func fillLines(fifo []byte, step uint64, data uint32) {
-	slot := fifo[step%abi.NumSteps*uint64(smallSlot):][:smallSlot]
-	for off := 0; off < len(slot); off += 8 {
-		binary.LittleEndian.PutUint32(slot[off:], data)
-		binary.LittleEndian.PutUint32(slot[off+4:], flagOf(step))
+// fillLines writes all lines of a step's slot in a FIFO of LL or LL128.
+func fillLines(p coll.Proto, fifo []byte, step uint64, data uint32) {
+	l, size := lines[p], smallSlot.bytes(p)
+	slot := fifo[int(step%abi.NumSteps)*size:][:size]
+	for off := 0; off < len(slot); off += l.period {
+		for at := 0; at < l.flag; at += 4 {
+			binary.LittleEndian.PutUint32(slot[off+at:], data)
+		}
+		copy(slot[off+l.flag:], l.flagOf(step))
 	}
 }
 
@@ -176,7 +188,7 @@ func TestStaleFlagsAreTakenForData(t *testing.T) {
 func TestStaleFlagsAreCleaned(t *testing.T) {
 	const window = 3 << 30
 	for name, order := range map[string][]coll.Proto{
-		"LL": {coll.LL}, "Simple": {coll.Simple}, "alternating": {coll.LL, coll.Simple, coll.Simple},
+		"LL": {coll.LL}, "LL128": {coll.LL128}, "Simple": {coll.Simple}, "alternating": {coll.LL, coll.Simple, coll.LL128, coll.Simple},
 	} {
 		for lead := range uint64(3) {
 			t.Run(fmt.Sprintf("%s from %d steps before", name, 4+lead), func(t *testing.T) {
