@@ -108,12 +108,16 @@ struct ProtoLL128 {
     const uint32_t warps = cta.workers / abi::WarpSize;
     const uint32_t tiles = (t.bytes + tileData - 1) / tileData;
     const uint32_t whole = ((t.src | t.dst) & 15) == 0 ? t.bytes / (unroll * tileData) * unroll : 0;
+    uint32_t tile = warp * unroll;
 #pragma unroll 1
-    for (uint32_t tile = warp * unroll; tile < whole; tile += warps * unroll) {
+    for (; tile < whole; tile += warps * unroll) {
       if (!turn<T, unroll, true>(cta, op, t, slots, lane, tile)) return;
     }
+    // The rest tile by tile. The warps have gone beyond the whole ones by 0, 1, 2 ... turns: the first of them is the
+    // one whose turn it would be.
+    tile = whole + (tile - whole) / unroll;
 #pragma unroll 1
-    for (uint32_t tile = whole + warp; tile < tiles; tile += warps) {
+    for (; tile < tiles; tile += warps) {
       if (!turn<T, 1, false>(cta, op, t, slots, lane, tile)) return;
     }
   }
