@@ -92,10 +92,7 @@ func (m *Model) Choose(c Call, o Options) (Choice, error) {
 
 // usable reports whether a call may run with an algorithm and a protocol.
 func (m *Model) usable(c Call, o Options, a coll.Algo, p coll.Proto) bool {
-	if !o.Algos.Has(a) || !o.Protos.Has(p) || !m.built[c.variant(a, p).ID()] {
-		return false
-	}
-	return m.costs[c.Func][a][p].unsafe == "" || o.Protos != 0
+	return o.Algos.Has(a) && o.Protos.Has(p) && m.built[c.variant(a, p).ID()]
 }
 
 // check refuses what no choice can be made for.
@@ -161,7 +158,7 @@ func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, er
 		return "not asked for", nil
 	case model.bw == 0:
 		return fmt.Sprintf("no graph for %s was searched", a), nil
-	case model.unsafe != "" && o.Protos == 0:
+	case model.unsafe != "":
 		return model.unsafe, nil
 	}
 	return "", nil
@@ -181,21 +178,24 @@ func shortReason(v coll.Variant, err error) string {
 }
 
 // refuse returns the error of a call for which nothing that was asked for can
-// be used: ErrNotBuilt if a kernel is missing, ErrInvalidArgument if rules
-// exclude everything.
+// be used: ErrInvalidArgument if rules exclude everything or what is built is
+// unsafe here, else ErrNotBuilt.
 func (m *Model) refuse(c Call, o Options) error {
 	what := c.Func.String()
 	if c.Func.Reduces() {
 		what = fmt.Sprintf("%s of %s", c.Op, c.Type)
 	}
 	var why, can []string
-	missing := false
+	unsafe, missing := "", false
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			if o.Algos.Has(a) && o.Protos.Has(p) {
 				text, err := m.reason(c, o, a, p)
 				missing = missing || errors.Is(err, result.ErrNotBuilt)
 				why = append(why, text)
+				if model := &m.costs[c.Func][a][p]; err == nil && model.unsafe != "" {
+					unsafe = fmt.Sprintf("%s %s", p, text)
+				}
 			} else if m.usable(c, Options{}, a, p) {
 				can = append(can, fmt.Sprintf("%s %s", a, p))
 			}
@@ -207,7 +207,10 @@ func (m *Model) refuse(c Call, o Options) error {
 	}
 	// One reason is worth telling; of many, that there are many.
 	detail := ""
-	if len(why) == 1 {
+	switch {
+	case unsafe != "":
+		detail, missing = ": "+unsafe, false
+	case len(why) == 1:
 		detail = ": " + why[0]
 	}
 	e := result.New(result.InvalidArgument, c.Func.String(), "%s with %s and %s is not possible%s; %s",

@@ -1,14 +1,17 @@
 package planner
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 func sum(count int64) Call {
@@ -25,12 +28,12 @@ func TestRefusedCalls(t *testing.T) {
 		want string
 	}{
 		{
-			"not built", sum(1), Options{Protos: Protos(coll.LL128)}, result.ErrNotBuilt,
-			"AllReduce: Sum of f32 with any algorithm and LL128: not in this build; possible: Ring LL, Ring Simple",
+			"protocol not built", sum(1), Options{Algos: Algos(coll.Tree), Protos: Protos(coll.LL128)}, result.ErrNotBuilt,
+			"AllReduce: Sum of f32 with Tree and LL128: not in this build; possible: Ring LL, Ring LL128, Ring Simple",
 		},
 		{
 			"algorithm not built", sum(1), Options{Algos: Algos(coll.Tree, coll.PAT)}, result.ErrNotBuilt,
-			"AllReduce: Sum of f32 with Tree or PAT and any protocol: not in this build; possible: Ring LL, Ring Simple",
+			"AllReduce: Sum of f32 with Tree or PAT and any protocol: not in this build; possible: Ring LL, Ring LL128, Ring Simple",
 		},
 		{
 			"operator not built", Call{Func: coll.AllReduce, Op: coll.PreMulSum, Count: 1}, Options{}, result.ErrNotBuilt,
@@ -62,6 +65,45 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
+// TestUnsafeLL128: over links that tear lines LL128 is neither chosen nor to be
+// had, whatever else is asked for.
+func TestUnsafeLL128(t *testing.T) {
+	graph := func(change func(*topo.Graph)) *Model {
+		cfg := config(t, "dgx-a100", 8, firstKernels)
+		g := *cfg.Ring
+		change(&g)
+		cfg.Ring = &g
+		return model(t, cfg)
+	}
+	for _, test := range []struct {
+		name string
+		m    *Model
+		why  string
+	}{
+		{"PCIe", model(t, config(t, "pcie8", 8, firstKernels)), "needs NVLink between neighbours, the ring has SYS"},
+		{"PCIe, all built", model(t, config(t, "pcie8", 8, allKernels)), "needs NVLink between neighbours, the ring has SYS"},
+		{"one hop by PCIe", graph(func(g *topo.Graph) { g.TypeIntra = topo.PathPIX }), "needs NVLink between neighbours, the ring has PIX"},
+		{"old GPU", graph(func(g *topo.Graph) { g.MinSM, g.MaxSM = 60, 60 }), "needs sm_70"},
+		{"different GPUs", graph(func(g *topo.Graph) { g.MinSM = 70 }), "needs sm_90 between different GPUs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, algos := range []AlgoSet{0, Algos(coll.Ring)} {
+				_, err := test.m.Choose(sum(1), Options{Algos: algos, Protos: Protos(coll.LL128)})
+				require.ErrorIs(t, err, result.ErrInvalidArgument)
+				require.EqualError(t, err, fmt.Sprintf("AllReduce: Sum of f32 with %v and LL128 is not possible: LL128 %s; possible: Ring LL, Ring Simple",
+					algos, test.why))
+			}
+			for bytes := int64(4); bytes < 1<<32; bytes *= 2 {
+				e, err := test.m.Explain(sum(bytes/4), Options{Algos: Algos(coll.Ring), Protos: Protos(coll.LL, coll.LL128, coll.Simple)})
+				require.NoError(t, err)
+				require.NotEqual(t, coll.LL128, e.Choice.Variant.Proto)
+				i := slices.IndexFunc(e.Alternatives, func(a Alternative) bool { return a.Algo == coll.Ring && a.Proto == coll.LL128 })
+				require.Equal(t, test.why, e.Alternatives[i].Reason)
+			}
+		})
+	}
+}
+
 // TestChoices: whatever the call, the choice is one that was asked for, is legal,
 // and is the fastest of the alternatives that Explain lists.
 func TestChoices(t *testing.T) {
@@ -78,6 +120,11 @@ func TestChoices(t *testing.T) {
 				o := Options{Channels: r.IntN(m.Channels() + 1), Threads: 32 * []int{0, 2, 16}[r.IntN(3)]}
 				if r.IntN(2) == 0 {
 					o.Protos = ProtoSet(r.IntN(8))
+				}
+				if machine == "pcie8" && n > 1 && o.Protos == Protos(coll.LL128) {
+					_, err := m.Choose(c, o)
+					require.ErrorIs(t, err, result.ErrInvalidArgument)
+					continue
 				}
 				e, err := m.Explain(c, o)
 				require.NoError(t, err)

@@ -85,7 +85,7 @@ const (
 type cost struct {
 	latency float32 // µs
 	bw      float32 // GB/s of the call's bytes; 0: there is no model
-	// unsafe, if not empty, is why the protocol is used only when asked for.
+	// unsafe, if not empty, is why the protocol must not be used.
 	unsafe string
 }
 
@@ -109,7 +109,7 @@ func ringSteps(f coll.Func, nranks int) int {
 // ringCost returns the model of a function over the rings of one node
 // (ncclTopoTuneModel).
 func ringCost(f coll.Func, p coll.Proto, g *topo.Graph) cost {
-	c := cost{latency: ringBaseLatency[p]}
+	c := cost{latency: ringBaseLatency[p], unsafe: Unsafe(p, g)}
 	gen := generationOf(g.MinSM)
 	steps := ringSteps(f, g.NRanks)
 	bus := float32(float32(len(g.Channels)) * g.BWIntra)
@@ -120,7 +120,6 @@ func ringCost(f coll.Func, p coll.Proto, g *topo.Graph) cost {
 	case coll.LL128:
 		// 120 of 128 bytes are data, less what NCCL measured.
 		bus = float32(min(float64(float64(bus)*.92), float64(float64(len(g.Channels))*ringLL128MaxBW[gen])))
-		c.unsafe = ll128Unsafe(g)
 	}
 	if steps == 0 {
 		// One rank: nothing moves over a link.
@@ -147,16 +146,20 @@ func ringCost(f coll.Func, p coll.Proto, g *topo.Graph) cost {
 	return c
 }
 
-// ll128Unsafe returns why LL128 is not used by itself: the link may tear its
-// 128-byte lines.
-func ll128Unsafe(g *topo.Graph) string {
+// Unsafe returns why a protocol must not be used over a ring, in a clause that
+// continues its name; "" if it may. Links other than NVLink may tear the 128-byte
+// lines of LL128. The cases are those in which NCCL does not use it unless
+// NCCL_PROTO names it (ncclTopoTuneModel).
+func Unsafe(p coll.Proto, ring *topo.Graph) string {
 	switch {
-	case g.TypeIntra > topo.PathNVB:
-		return "LL128 needs NVLink between neighbours, the ring has " + g.TypeIntra.String()
-	case g.MinSM < 70:
-		return "LL128 needs sm_70"
-	case g.MinSM != g.MaxSM && g.MinSM < 90:
-		return "LL128 between different GPUs needs sm_90"
+	case p != coll.LL128:
+		return ""
+	case ring.TypeIntra > topo.PathNVB:
+		return "needs NVLink between neighbours, the ring has " + ring.TypeIntra.String()
+	case ring.MinSM < 70:
+		return "needs sm_70"
+	case ring.MinSM != ring.MaxSM && ring.MinSM < 90:
+		return "needs sm_90 between different GPUs"
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ type Model struct {
 	channels int         // of the communicator
 	algos    []coll.Algo // those that have costs, in order
 	costs    [coll.NumFuncs][coll.NumAlgos][coll.NumProtos]cost
-	// built tells which variants have both a model and a kernel.
+	// built tells which variants have both a model and a kernel, and are safe.
 	built      [coll.NumIDs]bool
 	kernel     func(coll.Variant) error
 	maxThreads [coll.NumProtos]int
@@ -61,7 +61,8 @@ func New(c *Config) (*Model, error) {
 	}
 	for id := range coll.ID(coll.NumIDs) {
 		v := id.Variant()
-		m.built[id] = m.costs[v.Func][v.Algo][v.Proto].bw > 0 && c.Kernel(v) == nil
+		model := &m.costs[v.Func][v.Algo][v.Proto]
+		m.built[id] = model.bw > 0 && model.unsafe == "" && c.Kernel(v) == nil
 	}
 	return m, nil
 }

@@ -92,7 +92,7 @@ func TestOneCall(t *testing.T) {
 	m := model(t, cfg)
 	for channels := 1; channels <= m.Channels(); channels++ {
 		for _, count := range []int64{1, 3, 4, 5, 1000, 4099, 1 << 20, 1<<20 + 1, 1<<28 - 1} {
-			for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+			for _, proto := range []coll.Proto{coll.LL, coll.LL128, coll.Simple} {
 				choice, err := m.Choose(sum(count), Options{Channels: channels, Protos: Protos(proto)})
 				require.NoError(t, err)
 				tasks := []Task{{sum(count), choice}}

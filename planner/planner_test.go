@@ -10,13 +10,13 @@ import (
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// firstKernels is the kernel lookup of a build with ring all-reduces in LL and
-// Simple of some operators and types.
+// firstKernels is the kernel lookup of a build with ring all-reduces of some
+// operators.
 func firstKernels(v coll.Variant) error {
 	switch {
 	case v.Func == coll.Broadcast && v.Algo != coll.Ring:
 		return result.New(result.InvalidArgument, "find kernel", "Broadcast runs as Ring only")
-	case v.Func == coll.AllReduce && v.Algo == coll.Ring && v.Proto != coll.LL128 && v.Op < coll.PreMulSum:
+	case v.Func == coll.AllReduce && v.Algo == coll.Ring && v.Op < coll.PreMulSum:
 		return nil
 	}
 	return result.New(result.InvalidUsage, "find kernel", "%v: %w", v, result.ErrNotBuilt)

@@ -57,7 +57,7 @@ func TestReferenceCosts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.1nodes*.tuning.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	times, sizes := 0, 0
+	times, sizes := 0, map[coll.Proto]int{}
 	for _, file := range files {
 		var ref reference
 		readJSON(t, file, &ref)
@@ -105,19 +105,26 @@ func TestReferenceCosts(t *testing.T) {
 				if row.Algo != "Ring" || ref.NChannels != m.Channels() {
 					continue
 				}
-				proto, err := coll.ParseProto(row.Proto)
+				c := Call{Func: fn, Type: coll.Uint8, Count: row.Bytes}
+				if fn == coll.AllGather || fn == coll.ReduceScatter {
+					c.Count /= int64(ref.NRanks)
+				}
+				choice, err := m.Choose(c, Options{})
 				require.NoError(t, err)
+				proto := choice.Variant.Proto
+				require.Equal(t, row.Proto, proto.String(), at)
+				// By the row's size, which need not be one of whole elements on each rank.
 				channels, threads := m.size(proto, row.Bytes, Options{})
 				require.Equal(t, row.Channels, channels, at)
 				if proto == coll.Simple {
 					threads += warpSize // NCCL's warp for the flags
 				}
 				require.Equal(t, row.Warps, threads/warpSize, at)
-				sizes++
+				sizes[proto]++
 			}
 		}
 	}
 	require.Positive(t, times)
-	require.Positive(t, sizes)
-	t.Logf("equal to NCCL's: %d times, %d channels and threads", times, sizes)
+	require.Len(t, sizes, coll.NumProtos, "NCCL chose rings with every protocol")
+	t.Logf("equal to NCCL's: %d times; protocol, channels and threads of %v calls", times, sizes)
 }
