@@ -39,7 +39,7 @@ func without(j *job, missing int) func(*Calls) error {
 func TestAbort(t *testing.T) { onEngines(t, testAbort) }
 
 func testAbort(t *testing.T, e engine) {
-	for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+	for _, proto := range e.protos(t, 3) {
 		t.Run(proto.String(), func(t *testing.T) {
 			cfg := e.config(t, 3, patient)
 			cfg.Protos = []coll.Proto{proto}
@@ -155,7 +155,7 @@ func testAbortWhileClosing(t *testing.T, e engine) {
 // TestStuck plants a hang, a rank that never launches: the machine says at once
 // who waits for what.
 func TestStuck(t *testing.T) {
-	for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+	for _, proto := range everyProto {
 		t.Run(proto.String(), func(t *testing.T) {
 			_, cfg := machine(t, 3)
 			cfg.Protos = []coll.Proto{proto}
@@ -198,7 +198,7 @@ func requireStuck(t *testing.T, err error) {
 	require.Equal(t, device.Stuck, fault.Kind)
 	text := fault.Error()
 	require.Contains(t, text, "rank 0 ch 0")
-	require.Regexp(t, `AllReduce_Sum_f32_RING_(LL|SIMPLE)\.ptx:\d+`, text)
+	require.Regexp(t, `AllReduce_Sum_f32_RING_(LL|LL128|SIMPLE)\.ptx:\d+`, text)
 	require.Regexp(t, `address 0x[0-9a-f]+ \(rank \d ch \d `, text)
-	require.Regexp(t, `\(rank 0 ch 0 (LL recv from|tail of) 2\b`, text, "rank 0 waits for rank 2, which did not come")
+	require.Regexp(t, `\(rank 0 ch 0 (LL recv from|LL128 recv from|tail of) 2\b`, text, "rank 0 waits for rank 2, which did not come")
 }

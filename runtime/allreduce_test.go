@@ -31,7 +31,7 @@ func TestAllReduce(t *testing.T) { onEngines(t, testAllReduce) }
 
 func testAllReduce(t *testing.T, e engine) {
 	for _, ranks := range []int{1, 2, 3} {
-		for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+		for _, proto := range e.protos(t, ranks) {
 			t.Run(fmt.Sprintf("%d ranks %v", ranks, proto), func(t *testing.T) {
 				cfg := e.config(t, ranks)
 				cfg.Protos = []coll.Proto{proto}
@@ -110,9 +110,9 @@ func testManyWorks(t *testing.T, e engine) {
 func TestStreamsFollow(t *testing.T) { onEngines(t, testStreamsFollow) }
 
 func testStreamsFollow(t *testing.T, e engine) {
-	for seed := range uint64(3) {
-		cfg := e.config(t, 2, func(c *sim.Config) { c.Seed = seed })
-		cfg.Protos = []coll.Proto{[]coll.Proto{coll.LL, coll.Simple}[seed%2]}
+	for seed, proto := range e.protos(t, 2) {
+		cfg := e.config(t, 2, func(c *sim.Config) { c.Seed = uint64(seed) })
+		cfg.Protos = []coll.Proto{proto}
 		comms := mustInit(t, cfg)
 		streams := [][]device.Stream{streamsOf(t, comms), streamsOf(t, comms), streamsOf(t, comms)}
 		j := newJob(t, comms, streams[0], coll.Int32, coll.OpSum, 500, true)
@@ -173,7 +173,7 @@ func TestFirstStep(t *testing.T) { onEngines(t, testFirstStep) }
 
 func testFirstStep(t *testing.T, e engine) {
 	for _, first := range []uint64{1<<31 - 16, 1<<32 - 16} {
-		for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+		for _, proto := range e.protos(t, 2) {
 			cfg := e.config(t, 2)
 			cfg.FirstStep, cfg.Protos, cfg.MaxChannels = first, []coll.Proto{proto}, 1
 			comms := mustInit(t, cfg)

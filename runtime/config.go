@@ -82,11 +82,11 @@ const MaxChannels = abi.MaxChannels
 const (
 	// minThreads is the fewest threads of a CTA: two warps.
 	minThreads = 2 * abi.WarpSize
-	// A FIFO's slots are a multiple of 128 bytes: the line of LL128, and the
-	// alignment of the widest access.
-	bufferUnit     = abi.NumSteps * 128
-	minBufferBytes = bufferUnit
-	maxBufferBytes = 1 << 30
+	// A FIFO's slots are a multiple of 128 bytes, those of LL128 of what a warp
+	// sends at least.
+	bufferUnit      = abi.NumSteps * 128
+	ll128BufferUnit = abi.NumSteps * abi.LL128TileBytes
+	maxBufferBytes  = 1 << 30
 	// maxFirstStep leaves steps for longer than any GPU lasts: each is a transfer.
 	maxFirstStep = 1 << 62
 )
@@ -128,9 +128,9 @@ func (cfg *Config) complete() error {
 		{"MinChannels", &cfg.MinChannels, 1, MaxChannels, 1},
 		{"MaxChannels", &cfg.MaxChannels, 1, MaxChannels, 1},
 		{"Threads", &cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize},
-		{"BufferBytes[LL]", &cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit},
-		{"BufferBytes[LL128]", &cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit},
-		{"BufferBytes[Simple]", &cfg.BufferBytes[coll.Simple], minBufferBytes, maxBufferBytes, bufferUnit},
+		{"BufferBytes[LL]", &cfg.BufferBytes[coll.LL], bufferUnit, maxBufferBytes, bufferUnit},
+		{"BufferBytes[LL128]", &cfg.BufferBytes[coll.LL128], ll128BufferUnit, maxBufferBytes, ll128BufferUnit},
+		{"BufferBytes[Simple]", &cfg.BufferBytes[coll.Simple], bufferUnit, maxBufferBytes, bufferUnit},
 	} {
 		if v := *f.value; v != 0 && (v < f.least || v > f.most || v%f.unit != 0) {
 			allowed := "a number"

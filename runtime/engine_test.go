@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/device/cuda"
 	"github.com/ncclgo/ncclgo/device/sim"
+	"github.com/ncclgo/ncclgo/planner"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -97,10 +99,28 @@ func soon(t testing.TB) context.Context {
 	return ctx
 }
 
+// everyProto is every protocol.
+var everyProto = []coll.Proto{coll.LL, coll.LL128, coll.Simple}
+
+// protos returns the protocols that ranks may use on e's GPUs, as the tests
+// describe them.
+func (e engine) protos(t testing.TB, ranks int) []coll.Proto {
+	cfg := e.config(t, ranks)
+	i := initializer{cfg: &cfg, shared: &shared{}}
+	require.NoError(t, i.place())
+	return slices.DeleteFunc(slices.Clone(everyProto), func(p coll.Proto) bool {
+		why := planner.Unsafe(p, i.shared.ring)
+		if why != "" {
+			t.Logf("skipped: %v %s", p, why)
+		}
+		return why != ""
+	})
+}
+
 // small limits what cfg uses, so that the PTX machine is quick.
 func small(cfg Config) Config {
 	cfg.MaxChannels, cfg.Threads = 2, 64
-	cfg.BufferBytes = [coll.NumProtos]int{coll.LL: 16 << 10, coll.Simple: 16 << 10}
+	cfg.BufferBytes = [coll.NumProtos]int{coll.LL: 16 << 10, coll.LL128: 16 << 10, coll.Simple: 16 << 10}
 	return cfg
 }
 

@@ -136,9 +136,9 @@ func (e *environment) apply(cfg *Config) {
 	e.integer(&cfg.MinChannels, 1, MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
 	e.integer(&cfg.MaxChannels, 1, MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
 	e.integer(&cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize, "NCCL_NTHREADS")
-	e.integer(&cfg.BufferBytes[coll.LL], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
-	e.integer(&cfg.BufferBytes[coll.LL128], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_LL128_BUFFSIZE")
-	e.integer(&cfg.BufferBytes[coll.Simple], minBufferBytes, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
+	e.integer(&cfg.BufferBytes[coll.LL], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
+	e.integer(&cfg.BufferBytes[coll.LL128], ll128BufferUnit, maxBufferBytes, ll128BufferUnit, "NCCL_LL128_BUFFSIZE")
+	e.integer(&cfg.BufferBytes[coll.Simple], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
 	choices(e, &cfg.Algos, coll.AllReduce, coll.ParseAlgo, coll.NumAlgos, "NCCL_ALGO")
 	choices(e, &cfg.Protos, coll.AllReduce, coll.ParseProto, coll.NumProtos, "NCCL_PROTO")
 	mixing := 1

@@ -82,7 +82,7 @@ func roughBits(t *testing.T, cfg Config) [][]byte {
 func TestSameBits(t *testing.T) {
 	openGPUs(t)
 	for _, ranks := range []int{2, 3, 8} {
-		for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+		for _, proto := range everyProto {
 			t.Run(fmt.Sprintf("%d ranks %v", ranks, proto), func(t *testing.T) {
 				var bits [2][][]byte
 				for i, e := range []engine{simEngine, cudaEngine} {
@@ -112,7 +112,7 @@ func testSizes(t *testing.T, e engine) {
 		sizes = []int{4, 8, 64, 1 << 10, 10_000, 1 << 16, 1_000_000, 1 << 22, 33_000_000, most}
 	}
 	for _, ranks := range []int{2, 3, 8} {
-		for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+		for _, proto := range everyProto {
 			t.Run(fmt.Sprintf("%d ranks %v", ranks, proto), func(t *testing.T) {
 				cfg := together(e.config(t, ranks))
 				cfg.Protos = []coll.Proto{proto}

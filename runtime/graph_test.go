@@ -95,7 +95,7 @@ func testGraphReplay(t *testing.T, e engine) {
 		replays = 1000
 	}
 	for _, ranks := range []int{2, 3} {
-		for _, proto := range []coll.Proto{coll.LL, coll.Simple} {
+		for _, proto := range e.protos(t, ranks) {
 			for _, one := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d ranks %v one graph %v", ranks, proto, one), func(t *testing.T) {
 					cfg := e.config(t, ranks)

@@ -324,8 +324,10 @@ func (i *initializer) allocate() error {
 	}
 	limits := i.cfg.limits()
 	for _, v := range i.variants {
-		p := v.Proto
-		c.BufferBytes[p] = int64(limits.BufferBytes[p])
+		// A protocol that must not be used here needs no memory.
+		if p := v.Proto; planner.Unsafe(p, s.ring) == "" {
+			c.BufferBytes[p] = int64(limits.BufferBytes[p])
+		}
 	}
 	var err error
 	s.memory, err = devcomm.New(i.cfg.Devices, c)

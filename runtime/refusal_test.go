@@ -177,6 +177,7 @@ func TestInitAllRefuses(t *testing.T) {
 		}, ErrInvalidArgument},
 		{"threads", func(c *Config) { c.Threads = 100 }, ErrInvalidArgument},
 		{"buffer", func(c *Config) { c.BufferBytes[coll.Simple] = 1000 }, ErrInvalidArgument},
+		{"buffer of LL128", func(c *Config) { c.BufferBytes[coll.LL128] = 1024 }, ErrInvalidArgument},
 		{"algorithm", func(c *Config) { c.Algos = []coll.Algo{99} }, ErrInvalidArgument},
 		{"protocol", func(c *Config) { c.Protos = []coll.Proto{99} }, ErrInvalidArgument},
 		{"no kernel", func(c *Config) { c.Kernels = []coll.Variant{} }, ErrInvalidArgument},
