@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/planner"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -79,4 +81,25 @@ func (m *Machine) suits(c *Config) error {
 		return refuse("--ranks-per-gpu %d: kernels that wait for one another need a hardware queue each, and a GPU has %d", c.RanksPerGPU, MaxRanksPerGPU)
 	}
 	return nil
+}
+
+// unsafe returns why a protocol must not be used between c's ranks, "" if it may.
+func (m *Machine) unsafe(c *Config, p coll.Proto) (string, error) {
+	buses := make([]topo.BusID, c.Ranks())
+	for rank := range buses {
+		bus, err := topo.ParseBusID(m.gpus[c.gpu(rank)].BusID)
+		if err != nil {
+			return "", err
+		}
+		buses[rank] = bus
+	}
+	system, err := m.System.Place(buses)
+	if err != nil {
+		return "", err
+	}
+	ring, err := topo.SearchRing(system)
+	if err != nil {
+		return "", err
+	}
+	return planner.Unsafe(p, ring), nil
 }

@@ -60,8 +60,7 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err := c.hangs(sizes); err != nil {
 		return err
 	}
-	oldest := m.oldest(c.Threads * c.GPUs)
-	walks, skipped, err := chooseWalks(c, oldest, m.gpus[oldest].SM)
+	walks, skipped, err := chooseWalks(c, m)
 	if err != nil {
 		return err
 	}

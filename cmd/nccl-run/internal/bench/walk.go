@@ -29,9 +29,10 @@ type typeOp struct {
 	op  coll.UserOp
 }
 
-// chooseWalks returns what is to run, and what this build or the oldest of the
-// GPUs, of compute capability sm, times 10, cannot.
-func chooseWalks(c *Config, oldest, sm int) (walks []walk, skipped []report.Skipped, err error) {
+// chooseWalks returns what is to run, and what this build or the machine cannot.
+func chooseWalks(c *Config, m *Machine) (walks []walk, skipped []report.Skipped, err error) {
+	oldest := m.oldest(c.Threads * c.GPUs)
+	sm := m.gpus[oldest].SM
 	choices := [][]coll.Proto{nil}
 	if len(c.Protos) > 0 {
 		choices = nil
@@ -45,6 +46,12 @@ func chooseWalks(c *Config, oldest, sm int) (walks []walk, skipped []report.Skip
 		if len(c.Protos) > 1 {
 			name = protos[0].String()
 		}
+		unsafe := ""
+		if protos != nil {
+			if unsafe, err = m.unsafe(c, protos[0]); err != nil {
+				return nil, nil, &Refusal{err}
+			}
+		}
 		for _, t := range c.Types {
 			for _, o := range c.Ops {
 				k := typeOp{t, o}
@@ -52,6 +59,13 @@ func chooseWalks(c *Config, oldest, sm int) (walks []walk, skipped []report.Skip
 				var old *generated.SMError
 				if errors.As(err, &old) {
 					old.GPU = fmt.Sprintf("GPU %d", oldest)
+				}
+				switch {
+				case err != nil || unsafe == "":
+				case name != "":
+					err = errors.New(unsafe)
+				default:
+					err = fmt.Errorf("%v %s; choose LL, Simple or auto", protos[0], unsafe)
 				}
 				switch {
 				case err == nil:

@@ -96,7 +96,9 @@ func TestRefusals(t *testing.T) {
 		{"-o som", `-o (--op): unknown op "som"; did you mean "sum"? (allowed: sum prod max min avg mulsum all)`},
 		{"--proto LL12", `--proto: unknown protocol "LL12"; did you mean "LL128"? (allowed: LL LL128 Simple all auto)`},
 		{"--algo Rinf", `--algo: unknown algorithm "Rinf"; did you mean "Ring"?`},
-		{"--algo Tree", "float sum: Tree: not in this build; possible: Ring LL, Ring "},
+		{"--algo Tree", "float sum: Tree: not in this build; possible: Ring LL, Ring LL128, Ring Simple"},
+		{"--proto LL128 --topo pcie8 -g 2", "float sum: LL128 needs NVLink between neighbours, the ring has PIX; choose LL, Simple or auto"},
+		{"--proto LL128 --algo Tree", "float sum: Tree with LL128: not in this build; possible: Ring LL, Ring LL128, Ring Simple"},
 		{"-d f8e4m3 --topo dgx-a100", "f8e4m3 sum: f8e4m3 reductions need compute capability 9.0; GPU 0 is sm_80"},
 		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
 		{"--device cuda", "--device cuda: no CUDA driver; nccl-run doctor says what to do"},
@@ -168,7 +170,7 @@ func TestRefusalLeavesFiles(t *testing.T) {
 		require.Equal(t, StatusRefused, status)
 		require.Empty(t, out.String())
 		require.Contains(t, err.String(), "float sum: ")
-		require.Contains(t, err.String(), "with NCCL_ALGO=Tree: op sum: Sum of f32 with Tree and any protocol: not in this build; possible: Ring LL, Ring Simple; --algo and --proto win over variables")
+		require.Contains(t, err.String(), "with NCCL_ALGO=Tree: op sum: Sum of f32 with Tree and any protocol: not in this build; possible: Ring LL, Ring LL128, Ring Simple; --algo and --proto win over variables")
 		if exists {
 			held, err := os.ReadFile(path)
 			require.NoError(t, err)

@@ -113,7 +113,7 @@ type Extension struct {
 	Rival       *Rival    `json:"vs,omitempty"`
 }
 
-// Skipped is a combination that this build cannot run.
+// Skipped is a combination that this build or the machine cannot run.
 type Skipped struct {
 	Type   string `json:"type"`
 	Op     string `json:"redop"`
