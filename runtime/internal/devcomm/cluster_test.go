@@ -67,6 +67,7 @@ type setup struct {
 	firstStep       uint64
 	seed            uint64
 	grace           time.Duration
+	weak            *sim.Weak // nil: sequentially consistent
 }
 
 // cluster is a PTX machine with a stream for each rank of one communicator.
@@ -98,7 +99,7 @@ func newCluster(t testing.TB, s setup) *cluster {
 		s.gpu = sim.H100()
 	}
 	c.machine, err = sim.New(sim.Config{
-		Devices: slices.Repeat([]device.Info{s.gpu}, cmp.Or(s.gpus, s.ranks)), Seed: s.seed, StuckGrace: s.grace,
+		Devices: slices.Repeat([]device.Info{s.gpu}, cmp.Or(s.gpus, s.ranks)), Seed: s.seed, StuckGrace: s.grace, Weak: s.weak,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.machine.Close()) })
@@ -315,12 +316,7 @@ func (c *cluster) buffer(dev device.Device, size, skew int, label string) device
 func (c *cluster) check(o *operands) {
 	c.t.Helper()
 	r, size := o.run, o.run.dataType.Size()
-	chunk := r.chunk / size
-	want := make([]byte, r.count*size)
-	for i, p := range o.parts {
-		ring := c.config.Rings[r.channels[0]+i]
-		reference(r, o.scalars, chunk, ring, o.inputs, p, want)
-	}
+	want := c.expected(o)
 	for rank, dev := range c.devices {
 		got := c.read(dev, o.recv[rank], r.count*size)
 		for i := 0; i < r.count && !bytes.Equal(want, got); i++ {
@@ -332,6 +328,16 @@ func (c *cluster) check(o *operands) {
 			require.True(c.t, bytes.Equal(o.inputs[rank], sent), "rank %d: the input was changed", rank)
 		}
 	}
+}
+
+// expected returns what every rank is to have, by the reference.
+func (c *cluster) expected(o *operands) []byte {
+	r, size := o.run, o.run.dataType.Size()
+	want := make([]byte, r.count*size)
+	for i, p := range o.parts {
+		reference(r, o.scalars, r.chunk/size, c.config.Rings[r.channels[0]+i], o.inputs, p, want)
+	}
+	return want
 }
 
 // read returns a buffer after checking the guards around it.
