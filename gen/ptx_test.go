@@ -64,11 +64,11 @@ func TestNormalise(t *testing.T) {
 	require.Equal(t, normalise(one), normalise(two))
 }
 
-// The shipped PTX of two kernels, for review of what a change of headers does.
+// The shipped PTX of a kernel of each protocol, for review of what a change of headers does.
 func TestPTXGolden(t *testing.T) {
 	stored, err := readStored(os.DirFS(testenv.Root()))
 	require.NoError(t, err)
-	for _, symbol := range []string{"AllReduce_Sum_f32_RING_LL", "AllReduce_MinMax_u8_RING_SIMPLE"} {
+	for _, symbol := range []string{"AllReduce_Sum_f32_RING_LL", "AllReduce_Sum_f64_RING_LL128", "AllReduce_MinMax_u8_RING_SIMPLE"} {
 		t.Run(symbol, func(t *testing.T) {
 			m := stored[kernel.ModuleName(symbol, 70)]
 			require.NotNil(t, m, "not built")

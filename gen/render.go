@@ -13,6 +13,11 @@ import (
 // coll does, types as structOf says.
 var cppProtos = [coll.NumProtos]string{coll.LL: "ProtoLL", coll.LL128: "ProtoLL128", coll.Simple: "ProtoSimple"}
 
+// launchBounds are the most threads of a CTA, by protocol.
+var launchBounds = [coll.NumProtos]int{
+	coll.LL: abi.MaxThreadsLL, coll.LL128: abi.MaxThreadsLL128, coll.Simple: abi.MaxThreadsSimple,
+}
+
 // instance is what the template of a unit is filled with.
 type instance struct {
 	Header    string // first line
@@ -45,7 +50,7 @@ func (s *sources) render(u Unit) ([]byte, error) {
 		Type:      arithmetic,
 		Op:        u.Variant.Op.String(),
 		Proto:     cppProtos[u.Variant.Proto],
-		Threads:   abi.MaxThreads,
+		Threads:   launchBounds[u.Variant.Proto],
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", templateDir, err)

@@ -18,6 +18,7 @@ func TestRender(t *testing.T) {
 	require.NoError(t, err)
 	for _, symbol := range []string{
 		"AllReduce_Sum_f32_RING_LL", "AllReduce_Prod_f16_RING_SIMPLE", "AllReduce_MinMax_u8_RING_LL", "AllReduce_Sum_u32_RING_SIMPLE",
+		"AllReduce_Sum_f16_RING_LL128",
 	} {
 		t.Run(symbol, func(t *testing.T) {
 			unit, ok := unitOf(mustVariant(t, symbol))

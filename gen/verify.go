@@ -22,7 +22,7 @@ type facts struct {
 // That the PTX machine knows every instruction is the parser's to say; a call is
 // none it knows. pinned says that the PTX version is to be that of u's target.
 func verify(u Unit, text []byte, pinned bool) (facts, ErrorList) {
-	v := verifier{file: u.Name() + ".ptx", key: u.Variant.String()}
+	v := verifier{file: u.Name() + ".ptx", key: u.Variant.String(), threads: launchBounds[u.Variant.Proto]}
 	module, err := ptx.Parse(v.file, text)
 	if err != nil {
 		v.adopt(err)
@@ -56,9 +56,10 @@ func verify(u Unit, text []byte, pinned bool) (facts, ErrorList) {
 
 // verifier collects what is wrong with one kernel.
 type verifier struct {
-	file string
-	key  string
-	errs ErrorList
+	file    string
+	key     string
+	threads int // launch bound
+	errs    ErrorList
 }
 
 func (v *verifier) report(line int, format string, args ...any) {
@@ -80,8 +81,8 @@ func (v *verifier) entry(e *ptx.Entry) {
 	if e.Name != v.key {
 		v.report(e.Line, "the entry is called %s", e.Name)
 	}
-	if want := [3]int{abi.MaxThreads, 1, 1}; e.MaxNTID != want {
-		v.report(e.Line, ".maxntid is %v; abi.MaxThreads asks for %v", e.MaxNTID, want)
+	if want := [3]int{v.threads, 1, 1}; e.MaxNTID != want {
+		v.report(e.Line, ".maxntid is %v; the protocol's launch bound is %v", e.MaxNTID, want)
 	}
 	var args abi.KernelArgs
 	size, align := int(unsafe.Sizeof(args)), int(unsafe.Alignof(args))

@@ -32,7 +32,7 @@ func handwritten() string {
 	st.global.f32 [%%rd2], %%f2;
 	ret;
 }
-`, unsafe.Alignof(abi.KernelArgs{}), unsafe.Sizeof(abi.KernelArgs{}), abi.MaxThreads)
+`, unsafe.Alignof(abi.KernelArgs{}), unsafe.Sizeof(abi.KernelArgs{}), abi.MaxThreadsLL)
 }
 
 func TestVerify(t *testing.T) {
@@ -49,8 +49,8 @@ func TestVerify(t *testing.T) {
 		{"target", ".target sm_70", ".target sm_72", "is for target sm_72, not sm_70"},
 		{"symbol", ".entry AllReduce_Sum_f32_RING_LL", ".entry Other", ".ptx:5: AllReduce_Sum_f32_RING_LL: the entry is called Other"},
 		{"no entry", "", "", "has 0 entries"},
-		{"launch bound", fmt.Sprintf(".maxntid %d, 1, 1", abi.MaxThreads), ".maxntid 33, 1, 1", ".maxntid is [33 1 1]; abi.MaxThreads asks for"},
-		{"no launch bound", fmt.Sprintf(".maxntid %d, 1, 1", abi.MaxThreads), "", ".maxntid is [0 0 0]"},
+		{"launch bound", fmt.Sprintf(".maxntid %d, 1, 1", abi.MaxThreadsLL), ".maxntid 33, 1, 1", ".maxntid is [33 1 1]; the protocol's launch bound is [512 1 1]"},
+		{"no launch bound", fmt.Sprintf(".maxntid %d, 1, 1", abi.MaxThreadsLL), "", ".maxntid is [0 0 0]"},
 		{"parameter size", fmt.Sprintf("args[%d]", size), fmt.Sprintf("args[%d]", size-16), fmt.Sprintf("parameters are 1, one of %d bytes", size-16)},
 		{"parameters", "\n)", ",\n\t.param .u32 more\n)", "parameters are 2"},
 		{"rounding of add", "add.rn.f32", "add.f32", ".ptx:16: AllReduce_Sum_f32_RING_LL: no rounding modifier: add.f32"},
@@ -77,7 +77,7 @@ func TestVerify(t *testing.T) {
 			facts, errs := verify(unit, []byte(text), true)
 			if test.message == "" {
 				require.Empty(t, errs)
-				require.Equal(t, abi.MaxThreads, facts.maxThreads)
+				require.Equal(t, abi.MaxThreadsLL, facts.maxThreads)
 				require.Equal(t, 78, facts.ptxVersion)
 				return
 			}

@@ -23,10 +23,15 @@ type Ptr uint64
 const (
 	// WarpSize is the number of lanes of a warp.
 	WarpSize = 32
-	// MaxThreads is the launch bound of every kernel, in threads
-	// (NCCL_MAX_NTHREADS is 640; 512 is what NCCL's Simple kernels use for data,
+	// MaxThreads is the most threads of a CTA of any kernel (NCCL_MAX_NTHREADS,
 	// NCCL v2.30 src/include/device.h).
-	MaxThreads = 512
+	MaxThreads = 640
+	// Launch bounds of kernels by protocol, in threads (NCCL_LL_MAX_NTHREADS,
+	// NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS, NCCL v2.30
+	// src/include/device.h).
+	MaxThreadsLL     = 512
+	MaxThreadsLL128  = 640
+	MaxThreadsSimple = 512
 	// MaxChannels is the most channels a communicator has (MAXCHANNELS, NCCL
 	// v2.30 src/include/device.h).
 	MaxChannels = 64
