@@ -23,7 +23,7 @@ type Options struct {
 	Algos    AlgoSet
 	Protos   ProtoSet
 	Channels int // 0: open
-	Threads  int // of a CTA, a multiple of 32; 0: open
+	Threads  int // of a CTA, a multiple of 32; where a protocol has fewer, those; 0: open
 }
 
 // Choice is how a call is done.
@@ -128,7 +128,7 @@ func (m *Model) size(p coll.Proto, n int64, o Options) (channels, threads int) {
 		channels, fewest = o.Channels, o.Channels
 	}
 	if o.Threads != 0 {
-		threads = o.Threads
+		threads = min(o.Threads, maxThreads[p])
 	}
 	idle := func() bool { return n < int64(channels)*int64(threads)*m.threshold[p] }
 	for channels > fewest && idle() {

@@ -47,7 +47,7 @@ func TestRefusedCalls(t *testing.T) {
 		{"count", sum(-1), Options{}, result.ErrInvalidArgument, "AllReduce: count -1 is out of range"},
 		{"large count", sum(math.MaxInt64 / 8), Options{}, result.ErrInvalidArgument, "AllReduce: count 1152921504606846975 is out of range"},
 		{"channels", sum(1), Options{Channels: 25}, result.ErrInvalidArgument, "AllReduce: 25 channels; the communicator has 24, 1 to that are allowed"},
-		{"threads", sum(1), Options{Threads: 65}, result.ErrInvalidArgument, "AllReduce: 65 threads; a multiple of 32 from 64 to 512 is allowed"},
+		{"threads", sum(1), Options{Threads: 65}, result.ErrInvalidArgument, "AllReduce: 65 threads; a multiple of 32 from 64 to 640 is allowed"},
 		{"function", Call{Func: coll.NumFuncs}, Options{}, result.ErrInvalidArgument, "plan: function, op or type is none: {7 0 0}"},
 		{
 			"no model", Call{Func: coll.SendRecv, Count: 1}, Options{}, result.ErrNotBuilt,

@@ -44,13 +44,13 @@ type Limits struct {
 // DefaultLimits returns NCCL's sizes: buffers of 512 KiB, 4800 KiB and 4 MiB
 // (DEFAULT_LL_BUFFSIZE, DEFAULT_LL128_BUFFSIZE and DEFAULT_BUFFSIZE, NCCL v2.30
 // src/init.cc) of 8 slots (NCCL_STEPS), chunks of one slot or, for Simple, four
-// (ALLREDUCE_CHUNKSTEPS), up to 64 channels (MAXCHANNELS) of 512
-// threads.
+// (ALLREDUCE_CHUNKSTEPS), up to 64 channels (MAXCHANNELS) of 640 threads
+// (NCCL_MAX_NTHREADS).
 func DefaultLimits() Limits {
 	return Limits{
 		MinChannels: 1,
 		MaxChannels: 64,
-		MaxThreads:  512,
+		MaxThreads:  640,
 		BufferBytes: [coll.NumProtos]int{coll.LL: 512 << 10, coll.LL128: 4800 << 10, coll.Simple: 4 << 20},
 		NumSteps:    8,
 		ChunkSteps:  [coll.NumProtos]int{coll.LL: 1, coll.LL128: 1, coll.Simple: 4},

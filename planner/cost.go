@@ -73,12 +73,10 @@ const (
 
 // Most threads of a CTA (NCCL_LL_MAX_NTHREADS and so on, NCCL v2.30
 // src/include/device.h).
-const (
-	maxThreadsLL     = 512
-	maxThreadsLL128  = 640
-	maxThreadsSimple = 512
-	slowThreads      = 256
-)
+var maxThreads = [coll.NumProtos]int{coll.LL: 512, coll.LL128: 640, coll.Simple: 512}
+
+// slowThreads is the most threads of Simple in rings as slow as PCIe.
+const slowThreads = 256
 
 // cost is the model of one function with one algorithm and protocol: time is
 // latency plus bytes over bandwidth.

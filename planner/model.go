@@ -39,14 +39,12 @@ func New(c *Config) (*Model, error) {
 	}
 	m.channels = max(c.Limits.MinChannels, min(2*len(g.Channels), c.Limits.MaxChannels, resident))
 
-	simple := maxThreadsSimple
+	m.maxThreads = maxThreads
 	if g.BW() <= slowRingBW {
-		simple = slowThreads
+		m.maxThreads[coll.Simple] = slowThreads
 	}
-	m.maxThreads = [coll.NumProtos]int{
-		coll.LL:     min(maxThreadsLL, c.Limits.MaxThreads),
-		coll.LL128:  min(maxThreadsLL128, c.Limits.MaxThreads),
-		coll.Simple: min(simple, c.Limits.MaxThreads),
+	for p := range m.maxThreads {
+		m.maxThreads[p] = min(m.maxThreads[p], c.Limits.MaxThreads)
 	}
 	m.threshold = [coll.NumProtos]int64{
 		coll.LL: int64(thresholdLL * g.NRanks), coll.LL128: thresholdLL128, coll.Simple: thresholdSimple,

@@ -72,7 +72,6 @@ func TestReferenceCosts(t *testing.T) {
 			SameChannels: ring.SameChannels != 0, MinSM: ref.MinSM, MaxSM: ref.MaxSM, RanksPerGPU: 1,
 		}
 		limits := DefaultLimits()
-		limits.MaxThreads = maxThreadsLL128
 		limits.MinChannels, limits.MaxChannels = 1, ref.NChannels
 		m := model(t, &Config{Ring: g, NumSMs: 1000, CTAsPerSM: 1, Kernel: allKernels, Limits: limits})
 
