@@ -78,7 +78,7 @@ func TestEnvironmentRefuses(t *testing.T) {
 		{"NCCL_MIN_CTAS", "many", "InitAll: NCCL_MIN_CTAS=many: not a whole number"},
 		{"NCCL_MAX_CTAS", "65", "InitAll: NCCL_MAX_CTAS=65: allowed are 1 to 64"},
 		{"NCCL_NTHREADS", "100", "InitAll: NCCL_NTHREADS=100: not a multiple of 32"},
-		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 512"},
+		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 640"},
 		{"NCCL_BUFFSIZE", "4M", "InitAll: NCCL_BUFFSIZE=4M: not a whole number"},
 		{"NCCL_LL128_BUFFSIZE", "1024", "InitAll: NCCL_LL128_BUFFSIZE=1024: allowed are 8192 to 1073741824"},
 		{"NCCL_LL128_BUFFSIZE", "9216", "InitAll: NCCL_LL128_BUFFSIZE=9216: not a multiple of 8192"},

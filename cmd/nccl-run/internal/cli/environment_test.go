@@ -28,7 +28,7 @@ func TestFlagsWinOverVariables(t *testing.T) {
 	}{
 		{
 			name: "protocol", environ: []string{"NCCL_PROTO=Simple"}, args: "-b 1K -e 1K --proto all",
-			runs: []string{"LL, 1 CTAs of 96", "LL128, 1 CTAs of 128", "SIMPLE, 1 CTAs of 64"},
+			runs: []string{"LL, 1 CTAs of 96", "LL128, 1 CTAs of 320", "SIMPLE, 1 CTAs of 64"},
 			says: "nccl-run: flags win: --proto over NCCL_PROTO=Simple\n",
 		},
 		{

@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 
 		{"-G 2 -z 1", "blocking (-z) 1 with cudagraph (-G) 2"},
 		{"--ranks-per-gpu 0", "--ranks-per-gpu: 0 is out of range; the smallest is 1"},
-		{"--ranks-per-gpu 600 -g 1 -b 4 -e 4", "132 SMs hold 4 CTAs each of 600 ranks"},
+		{"--ranks-per-gpu 600 -g 1 -b 4 -e 4", "132 SMs hold 3 CTAs each of 600 ranks"},
 		{"--vs libnccl.so.2", "--vs libnccl.so.2: NCCL needs GPUs; use --device cuda, or leave --vs out"},
 		{"--vs libnccl.so.2 --ranks-per-gpu 2", "--vs with --ranks-per-gpu 2: NCCL refuses several ranks on one GPU"},
 		{"--vs libnccl.so.2 -z 3", "--vs with blocking (-z) 3"},
