@@ -58,9 +58,9 @@ __device__ __forceinline__ uint64_t ll128Flag(uint64_t step) { return step + 1; 
 struct ProtoLL128 {
   static constexpr uint32_t index = abi::ProtoLL128;
 
-  static constexpr uint32_t tileBytes = abi::LL128TileBytes;  // in a slot
-  static constexpr uint32_t tileData =
-      abi::LL128TileBytes / abi::LL128LineBytes * abi::LL128DataBytes;  // of the user's
+  // A tile in a slot, and the user's bytes in it.
+  static constexpr uint32_t tileBytes = abi::LL128TileBytes;
+  static constexpr uint32_t tileData = tileBytes / abi::LL128LineBytes * abi::LL128DataBytes;
   // Tiles that a warp has in flight: 8 words of 8 bytes a lane from each source, as in NCCL
   // (NCCL_LL128_SHMEM_ELEMS_PER_THREAD, NCCL v2.30 src/include/device.h).
   static constexpr uint32_t unroll = 2;
@@ -113,8 +113,8 @@ struct ProtoLL128 {
     for (; tile < whole; tile += warps * unroll) {
       if (!turn<T, unroll, true>(cta, op, t, slots, lane, tile)) return;
     }
-    // The rest tile by tile. The warps have gone beyond the whole ones by 0, 1, 2 ... turns: the first of them is the
-    // one whose turn it would be.
+    // The rest tile by tile, the first by the warp whose turn it would be: the warps left the loop at whole, whole +
+    // unroll, and so on.
     tile = whole + (tile - whole) / unroll;
 #pragma unroll 1
     for (; tile < tiles; tile += warps) {
@@ -122,8 +122,8 @@ struct ProtoLL128 {
     }
   }
 
-  // Moves the next Tiles tiles, all lanes of the warp together. Whole: all their packs are, and lie at multiples of 16
-  // bytes. False if a wait was aborted, in all lanes.
+  // Moves Tiles tiles from one on, all lanes of the warp together. Whole: the user's packs are all there, at multiples
+  // of 16 bytes. False, in all lanes, if a wait was aborted.
   template <class T, uint32_t Tiles, bool Whole, class Op>
   static __device__ __forceinline__ bool turn(Cta& cta, const Op& op, const Transfer& t, const Slots& slots,
                                               uint32_t lane, uint32_t tile) {

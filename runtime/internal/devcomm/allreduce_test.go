@@ -19,7 +19,7 @@ var (
 	protos = []coll.Proto{coll.LL, coll.LL128, coll.Simple}
 	ops    = []coll.UserOp{coll.OpSum, coll.OpProd, coll.OpMin, coll.OpMax, coll.OpAvg, coll.OpMulSum}
 	types  = every[coll.DataType](coll.NumDataTypes)
-	ranks  = []int{1, 2, 3, 5, 8}
+	ranks  = []int{1, 2, 3, 4, 5, 8}
 	counts = []struct {
 		chunks, packs, elements int
 		loop                    bool // chunks of all ranks rather than of one
