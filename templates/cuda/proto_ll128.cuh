@@ -135,11 +135,11 @@ struct ProtoLL128 {
       const uint32_t pack = i % 2 == 0 ? lane : abi::WarpSize + lane - lane / lineLanes;
       return (tile + i / 2) * tileData + pack * 16;
     };
-    Pack<T, 16> pack[rows];
+    // Of a definite value without src too, or compilers keep those of the turn before in registers.
+    Pack<T, 16> pack[rows] = {};
     if (t.src != 0) {
 #pragma unroll
       for (uint32_t i = 0; i < rows; i++) {
-        pack[i] = {};
         if (i % 2 == 0 || !flagLane) pack[i] = loadPack<T, Whole>(t.src, user(i), t.bytes);
       }
 #pragma unroll
