@@ -186,7 +186,7 @@ func Find(pattern string) ([]*Test, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("no litmus test has a name like %s; there are %s", pattern, strings.Join(names, " "))
+		return nil, fmt.Errorf("%s: no litmus test has such a name; there are %s", pattern, strings.Join(names, " "))
 	}
 	return found, nil
 }

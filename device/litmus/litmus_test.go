@@ -204,19 +204,9 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, one, 1)
 	_, err = Find("iriv*")
-	require.ErrorContains(t, err, "no litmus test has a name like iriv*; there are mp ")
+	require.ErrorContains(t, err, "iriv*: no litmus test has such a name; there are mp ")
 	_, err = Find("[")
 	require.ErrorContains(t, err, "a pattern has names, *, ? and [sets]")
-}
-
-func TestParseFacts(t *testing.T) {
-	for f := range sim.AllFacts + 1 {
-		got, err := ParseFacts(f.String())
-		require.NoError(t, err)
-		require.Equal(t, f, got)
-	}
-	_, err := ParseFacts("H4")
-	require.ErrorContains(t, err, `unknown hardware facts "H4"; allowed are none H1 H2 H1+H2 H3`)
 }
 
 func BenchmarkRun(b *testing.B) {

@@ -212,19 +212,6 @@ func (t *Test) Cases() []Case {
 	return all
 }
 
-// ParseFacts reads hardware facts as [sim.Facts] writes them: "none", or names
-// with + between them, such as "H1+H3".
-func ParseFacts(text string) (sim.Facts, error) {
-	var names []string
-	for f := sim.Facts(0); f <= sim.AllFacts; f++ {
-		if f.String() == text {
-			return f, nil
-		}
-		names = append(names, f.String())
-	}
-	return 0, fmt.Errorf("unknown hardware facts %q; allowed are %s", text, strings.Join(names, " "))
-}
-
 // judge returns the line that speaks of an outcome, nil if none does.
 func (c *Case) judge(outcome string) *Line {
 	for i := range c.Lines {
