@@ -34,6 +34,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"status": status,
 			"report": decodeReport,
 			"doctor": decodeDoctor,
+			"litmus": decodeLitmus,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -98,5 +99,18 @@ func decodeDoctor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if gpus := strconv.Itoa(len(d.GPUs)); d.Device != args[1] || gpus != args[2] {
 		ts.Fatalf("device %s with %s GPUs, want %s with %s", d.Device, gpus, args[1], args[2])
+	}
+}
+
+// decodeLitmus reads a file that must be a report of nccl-run litmus with the given
+// numbers of cases and of wrong ones: litmus file cases wrong.
+func decodeLitmus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: litmus file cases wrong")
+	}
+	d, err := report.DecodeLitmus(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	if cases, wrong := strconv.Itoa(len(d.Cases)), strconv.Itoa(d.Wrong); cases != args[1] || wrong != args[2] {
+		ts.Fatalf("%s cases, %s wrong; want %s, %s", cases, wrong, args[1], args[2])
 	}
 }

@@ -28,6 +28,7 @@ func TestHelp(t *testing.T) {
 		"help.txt":            {"-h"},
 		"help_all_reduce.txt": {"all-reduce", "-h"},
 		"help_doctor.txt":     {"doctor", "-h"},
+		"help_litmus.txt":     {"litmus", "-h"},
 		"help_warm.txt":       {"warm", "-h"},
 	} {
 		status, stdout, stderr := command(args...)
@@ -61,7 +62,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"| all-gather", "AllGather: not in this build"},
 		{"| broadcast_perf", "Broadcast: not in this build"},
-		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor warm)`},
+		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor litmus warm)`},
 		{"| -g 2", "name the collective first"},
 		{"extra", `"extra": all-reduce takes flags only`},
 
@@ -132,6 +133,16 @@ func TestRefusals(t *testing.T) {
 		{"-y 1", "-y (--stream_null): the default stream: not in this build; only the default, 0, is accepted"},
 		{"| doctor extra", `"extra": doctor takes flags only`},
 		{"| doctor --jsn", "unknown flag --jsn; did you mean --json? (allowed: --json)"},
+		{"| litmus extra", `"extra": litmus takes flags only`},
+		{"| litmus --run mq*", "--run mq*: no litmus test has such a name; there are mp "},
+		{"| litmus --run [", "syntax error in pattern; a pattern has names, *, ? and [sets]"},
+		{"| litmus --facts H4", `--facts: unknown facts "H4" (allowed: none H1 H2 H1+H2 H3 `},
+		{"| litmus --run sb --facts H1", "--facts H1: no case of --run sb has exactly these; leave --facts out"},
+		{"| litmus --show sbb", `--show: unknown test "sbb"; did you mean "sb"?`},
+		{"| litmus --runs 0", "--runs: 0 is out of range; the smallest is 1"},
+		{"| litmus --runs 5 --limit 4", "--limit 4 is below --runs 5"},
+		{"| litmus --seed x", "--seed: \"x\" is not a whole number"},
+		{"| litmus --json " + dir, "is a directory"},
 		{"| warm", "kernels are assembled by the driver for its GPUs, and here: no CUDA driver; nccl-run doctor says more"},
 		{"| warm --kernels AllGather*", "--kernels AllGather*: none of the "},
 		{"| warm --kernels [", "syntax error in pattern; a pattern has names, *, ? and [sets]"},
