@@ -49,6 +49,9 @@ func TestSpec(t *testing.T) {
 	devicetest.Spec(t, openGPUs)
 }
 
+// TestConversions runs the conversions of reductions over all operands.
+func TestConversions(t *testing.T) { devicetest.Conversions(t, openGPUs) }
+
 // TestDriver runs the tests of the driver contract, one at a time: while the
 // kernel of one waits for the host, the driver would make the loading and
 // freeing of another wait too.

@@ -7,12 +7,13 @@
 // small kernel over corner cases and seeded random operands and compares every
 // result with a reference computed by other means: integers through math/big,
 // floating point through exact big numbers and one rounding function, bit
-// instructions bit by bit, whole warps and CTAs by plain loops. The package asks
-// nothing of how a driver works and knows none of them.
+// instructions bit by bit, whole warps and CTAs by plain loops. [Conversions] goes
+// over all operands of the conversions that reductions are made of. The package
+// asks nothing of how a driver works and knows none of them.
 //
 // Start reading at row (kernel.go), which describes one line of the table, then
 // at one of the families (spec_int.go), or at bench (suite.go) for the rest. The
-// three functions use only what they are given and may run in parallel with
+// four functions use only what they are given and may run in parallel with
 // other tests.
 //
 // Source of the semantics: PTX ISA, NVIDIA
