@@ -93,6 +93,21 @@ var blockTests = []Test{
 		Launches: []Launch{{Kernel: "wait_first", Threads: 64, Words: 1}},
 		Rules:    race("bar.arrive contributes, and learns nothing", "?"),
 	},
+	{
+		Name: "named-part", File: "named", Sees: seesData,
+		Launches: []Launch{{Kernel: "part", Threads: 96, Words: 1}},
+		Rules:    race("the reader is not one of the barrier's threads", "?"),
+	},
+	{
+		Name: "named-relay", File: "named", Sees: seesData,
+		Launches: []Launch{{Kernel: "relay", Threads: 96, Words: 1}},
+		Rules:    always(allow("1", "the warp between passes on what it has learned")),
+	},
+	{
+		Name: "named-gone", File: "named", Sees: seesData,
+		Launches: []Launch{{Kernel: "gone", Threads: 96, Words: 1}},
+		Rules:    race("a thread that exits arrives at no barrier", "?"),
+	},
 
 	// Lanes of a warp. Word: the data.
 	{

@@ -52,6 +52,33 @@ var causeTests = []Test{
 			allow("0 2", "the other store is last"),
 			allow("2 1", "the other store, then the own")),
 	},
+	{
+		Name: "r+acq_rel+acq_rel", File: "last", Sees: []string{"r0", "y"}, Final: []string{"y"},
+		Launches: []Launch{{Kernel: "r_first_acq_rel"}, {Kernel: "r_second_acq_rel", GPU: 1, Words: 1}},
+		Rules: always(
+			allow("0 2", "to write over a release is not to acquire it"),
+			allow("0 1", "the second thread was first"),
+			allow("1 1", "the load came late"),
+			allow("1 2", "the first thread was first")),
+	},
+	{
+		Name: "r+sc+sc", File: "last", Sees: []string{"r0", "y"}, Final: []string{"y"},
+		Launches: []Launch{{Kernel: "r_first_sc"}, {Kernel: "r_second_sc", GPU: 1, Words: 1}},
+		Rules: always(
+			forbid("0 2", "the second thread's store is the last, so its fence.sc is, and it knows what came before the first's"),
+			allow("0 1", "the second thread was first"),
+			allow("1 1", "the load came late"),
+			allow("1 2", "the first thread was first")),
+	},
+	{
+		Name: "s+release+acquire", File: "last", Sees: []string{"r0", "x"}, Final: []string{"x"},
+		Launches: []Launch{{Kernel: "s_first"}, {Kernel: "s_second", GPU: 1, Words: 1}},
+		Rules: always(
+			forbid("1 2", "the second thread has acquired the first's store and writes behind it"),
+			allow("1 1", "its store is the last"),
+			allow("0 1", "its store is the last by chance"),
+			allow("0 2", "its store was first")),
+	},
 
 	// Causality over three GPUs. Words: what B saw, then what C saw of B, of A.
 	{

@@ -55,6 +55,11 @@ var orderTests = []Test{
 		Launches: apart("put_fence_sys", "get_early_fence"),
 		Rules:    stale("a fence acquires what was read before it, and the flag is behind it"),
 	},
+	{
+		Name: "mp+fence+address", File: "mp", Sees: seesFlagData,
+		Launches: apart("put_fence_sys", "get_address"),
+		Rules:    stale("a dependency between two loads acquires nothing"),
+	},
 
 	// The same over scopes.
 	{

@@ -32,6 +32,18 @@ var widthTests = []Test{
 			allow("1 1", "behind")),
 	},
 
+	// Plain accesses of neighbours. Words: what each finds in its place.
+	{
+		Name: "bytes-apart", File: "bytes", Sees: seesTwo,
+		Launches: []Launch{{Kernel: "first", Words: 1}, {Kernel: "second", GPU: 1, Words: 1}},
+		Rules:    always(forbid(raced, "different bytes are different locations"), allow("1 1", "each its own")),
+	},
+	{
+		Name: "bytes-shared", File: "bytes", Sees: seesTwo,
+		Launches: []Launch{{Kernel: "both", Words: 1}, {Kernel: "second", GPU: 1, Words: 1}},
+		Rules:    race("one byte is enough to conflict", "* *"),
+	},
+
 	// A line of LL128. Word: whether the data came with the flag.
 	{
 		Name: "ll128", File: "ll128", Sees: seesLine,
