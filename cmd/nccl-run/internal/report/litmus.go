@@ -104,7 +104,7 @@ const litmusRow = "%-32s %-9s %6s  %-26s %6s  %s\n"
 func NewLitmusTable(w io.Writer, e litmus.Effort) *LitmusTable {
 	fmt.Fprintf(w, "# PTX machine, weak memory, seeds from %d: %d runs a case, up to %d until every allowed outcome was seen\n",
 		e.Seed, e.Least, e.Most)
-	fmt.Fprintf(w, litmusRow, "# test", "facts", "runs", "outcome", "seen", "")
+	fmt.Fprintf(w, litmusRow, "# test", "facts", "runs", "outcome", "seen", "verdict")
 	return &LitmusTable{w: w}
 }
 
