@@ -16,9 +16,9 @@ import (
 // Every allowed outcome is seen, and no other.
 func TestLitmus(t *testing.T) {
 	effort := DefaultEffort()
-	effort.Least = 100
+	effort.Least = 60
 	if testing.Short() {
-		effort.Least = 30
+		effort.Least = 20
 	}
 	for _, test := range Tests() {
 		for _, c := range test.Cases() {

@@ -140,6 +140,23 @@ var blockTests = []Test{
 		Launches: lanes("match"),
 		Rules:    race("a match orders no memory", "?"),
 	},
+
+	// Message passing by warps. Word: the data.
+	{
+		Name: "lanes-barrier+barrier", File: "lanes", Sees: seesData,
+		Launches: warps("put_barrier", "get_barrier"),
+		Rules:    always(allow("1", "data, bar.warp.sync, fence and flag; flag, fence, bar.warp.sync and load: each orders the next")),
+	},
+	{
+		Name: "lanes-vote+barrier", File: "lanes", Sees: seesData,
+		Launches: warps("put_vote", "get_barrier"),
+		Rules:    race("the flag's lane has not heard of the other's store", "?"),
+	},
+	{
+		Name: "lanes-barrier+shuffle", File: "lanes", Sees: seesData,
+		Launches: warps("put_barrier", "get_shuffle"),
+		Rules:    race("the reading lane has not heard of what the other acquired", "?"),
+	},
 }
 
 var (
@@ -150,6 +167,11 @@ var (
 // blocks runs a writer's CTA on GPU 0 and a reader's on GPU 1, two warps each.
 func blocks(writer, reader string) []Launch {
 	return []Launch{{Kernel: writer, Threads: 64}, {Kernel: reader, GPU: 1, Threads: 64, Words: 1}}
+}
+
+// warps runs a writer's warp on GPU 0 and a reader's on GPU 1.
+func warps(writer, reader string) []Launch {
+	return []Launch{{Kernel: writer, Threads: 32}, {Kernel: reader, GPU: 1, Threads: 32, Words: 1}}
 }
 
 // lanes runs one warp.
