@@ -1,5 +1,7 @@
 package litmus
 
+import "github.com/ncclgo/ncclgo/device"
+
 // orderTests are about strong accesses of several threads, each a kernel of its
 // own: what fences, releases and acquires of which scope order, and what holds
 // without any.
@@ -91,6 +93,18 @@ var orderTests = []Test{
 		Name: "mp+fence+flag.gpu", File: "mp", Sees: seesFlagData,
 		Launches: apart("put_fence_sys", "get_narrow_flag"),
 		Rules:    stale("store and load of the flag are not morally strong: the load's scope ends at its GPU"),
+	},
+	{
+		Name: "poll+flag.gpu", File: "mp", Sees: []string{"flag"},
+		Launches: []Launch{{Kernel: "put_relaxed"}, {Kernel: "poll_narrow", GPU: 1, Words: 1}},
+		Rules: always(
+			allow("1", "the flag may be seen"),
+			allow(string(device.Stuck), "or never: store and loads are not morally strong")),
+	},
+	{
+		Name: "poll+flag.gpu+1gpu", File: "mp", Sees: []string{"flag"},
+		Launches: []Launch{{Kernel: "put_relaxed"}, {Kernel: "poll_narrow", Words: 1}},
+		Rules:    always(allow("1", "the newest write is seen within a bounded number of strong reads")),
 	},
 	{
 		Name: "mp+fence.gpu+fence.gpu+1gpu", File: "mp", Sees: seesFlagData,
