@@ -1,5 +1,7 @@
 package litmus
 
+import "github.com/ncclgo/ncclgo/device"
+
 // causeTests are about one location, about atomics, and about what passes
 // through a third thread.
 var causeTests = []Test{
@@ -168,6 +170,16 @@ var causeTests = []Test{
 			forbid("0 0 *", "an atomic replaces the newest write"),
 			allow("0 1 2", "the first was first"),
 			allow("1 0 2", "the second was first")),
+	},
+	{
+		Name: "rmw-pcie", File: "rmw", Sees: []string{"r0"}, PCIe: true,
+		Launches: []Launch{{Kernel: "add", GPU: 1, Words: 1}},
+		Rules:    always(allow(string(device.IllegalOperand), "no read-modify-write reaches a peer's memory over PCIe")),
+	},
+	{
+		Name: "rmw-pcie-own", File: "rmw", Sees: []string{"r0"}, PCIe: true,
+		Launches: []Launch{{Kernel: "add", Words: 1}},
+		Rules:    always(allow("0", "the GPU's own memory is another matter")),
 	},
 }
 
