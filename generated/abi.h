@@ -21,10 +21,15 @@ constexpr uint32_t ReportCredit = 2;  // waited for Peer to free a slot
 
 // WarpSize is the number of lanes of a warp.
 constexpr uint32_t WarpSize = 32;
-// MaxThreads is the launch bound of every kernel, in threads
-// (NCCL_MAX_NTHREADS is 640; 512 is what NCCL's Simple kernels use for data,
+// MaxThreads is the most threads of a CTA of any kernel (NCCL_MAX_NTHREADS,
 // NCCL v2.30 src/include/device.h).
-constexpr uint32_t MaxThreads = 512;
+constexpr uint32_t MaxThreads = 640;
+// Launch bounds of kernels by protocol, in threads (NCCL_LL_MAX_NTHREADS,
+// NCCL_LL128_MAX_NTHREADS and NCCL_SIMPLE_MAX_NTHREADS, NCCL v2.30
+// src/include/device.h).
+constexpr uint32_t MaxThreadsLL = 512;
+constexpr uint32_t MaxThreadsLL128 = 640;
+constexpr uint32_t MaxThreadsSimple = 512;
 // MaxChannels is the most channels a communicator has (MAXCHANNELS, NCCL
 // v2.30 src/include/device.h).
 constexpr uint32_t MaxChannels = 64;
@@ -39,12 +44,20 @@ constexpr uint32_t KernelArgsBytes = 4096;
 // SimpleChunkSteps is the most steps that a chunk of Simple takes, and
 // SimpleSliceSteps the steps of one of its slices (NCCL_STEPS/2 and
 // NCCL_STEPS/4, ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS, NCCL v2.30
-// src/include/collectives.h). A chunk of LL takes one step.
+// src/include/collectives.h). A chunk of LL or LL128 takes one step.
 constexpr uint32_t SimpleChunkSteps = 4;
 constexpr uint32_t SimpleSliceSteps = 2;
 // LLLineBytes is the size of a line of LL, LLDataBytes the data in it.
 constexpr uint32_t LLLineBytes = 16;
 constexpr uint32_t LLDataBytes = 8;
+// LL128LineBytes is the size of a line of LL128, LL128DataBytes the data in
+// it (NCCL_LL128_LINESIZE and NCCL_LL128_DATAELEMS, NCCL v2.30
+// src/include/device.h).
+constexpr uint32_t LL128LineBytes = 128;
+constexpr uint32_t LL128DataBytes = 120;
+// LL128TileBytes is the least that a warp sends: what its lanes write with
+// two stores of 16 bytes each, 8 lines. A slot of LL128 is whole tiles.
+constexpr uint32_t LL128TileBytes = 1024;
 
 // The protocols' places in Conn.Fifo and Comm.SlotBytes, in the order of
 // coll.Proto.
@@ -61,14 +74,14 @@ using Ptr = uint64_t;
 struct Work {
   Ptr sendBuf;  // to elements; equal: in place
   Ptr recvBuf;  // to elements; equal: in place
-  uint64_t redOpArg;  // argument of the reduction operator: coll.UserOp
+  uint64_t redOpArg;  // argument of the reduction operator, see RedOpArgIsPtr
   uint64_t countLo;  // elements
   uint64_t countMid;  // elements
   uint64_t countHi;  // elements
   uint64_t op;  // number of the call in its communicator, for reports
   // ChunkBytes is the size of one chunk of one rank's part: a positive multiple
   // of 16, at most what the protocol's steps of a chunk hold: SimpleChunkSteps
-  // slots of Simple, the data of one slot of LL.
+  // slots of Simple, the data of one slot of LL or LL128.
   uint32_t chunkBytes;
   uint32_t root;  // rank, where the function has a root
   uint16_t channelLo;
@@ -76,7 +89,14 @@ struct Work {
   // Threads is how many threads of the CTA move data: whole warps, at least
   // one, at most those launched. The others take part in barriers only.
   uint16_t threads;
-  uint16_t pad12;
+  // RedOpArgIsPtr says what RedOpArg is.
+  //
+  //   - 0: the argument's bits. MinMax: coll.UserOp.MinMaxArg. PreMulSum: the
+  //     scalar, in the low bytes. SumPostDiv: the number of ranks times 2, plus 1
+  //     for signed elements.
+  //   - 1 (PreMulSum): the device address of the scalar, one element, which is
+  //     read when the kernel runs.
+  uint16_t redOpArgIsPtr;
   uint64_t pad13;
 };
 static_assert(__builtin_offsetof(Work, sendBuf) == 0, "Work.SendBuf");
@@ -91,7 +111,7 @@ static_assert(__builtin_offsetof(Work, root) == 60, "Work.Root");
 static_assert(__builtin_offsetof(Work, channelLo) == 64, "Work.ChannelLo");
 static_assert(__builtin_offsetof(Work, channelHi) == 66, "Work.ChannelHi");
 static_assert(__builtin_offsetof(Work, threads) == 68, "Work.Threads");
-static_assert(__builtin_offsetof(Work, pad12) == 70, "Work._");
+static_assert(__builtin_offsetof(Work, redOpArgIsPtr) == 70, "Work.RedOpArgIsPtr");
 static_assert(__builtin_offsetof(Work, pad13) == 72, "Work._");
 static_assert(sizeof(Work) == 80 && alignof(Work) == 8, "Work");
 
@@ -119,8 +139,8 @@ struct Comm {
   Ptr abortFlag;  // to uint32 in pinned host memory; not 0: leave
   Ptr reports;  // to Report[NumChannels] in pinned host memory
   // SlotBytes is the size of one of the NumSteps slots of a connection's FIFO,
-  // by protocol, a multiple of 16; LL's and LL128's count flags too. It is the
-  // same on all ranks.
+  // by protocol, a multiple of 16 and, of LL128, of LL128TileBytes; LL's and
+  // LL128's count flags too. It is the same on all ranks.
   uint32_t slotBytes[NumProtos];
   uint32_t numChannels;
   uint64_t pad6;
@@ -164,8 +184,8 @@ static_assert(sizeof(Channel) == 32 && alignof(Channel) == 8, "Channel");
 
 // Conn is one side of a connection: a FIFO of NumSteps slots for each protocol,
 // which lies in the receiver's memory, with one step counter shared by the
-// protocols. Step s of LL uses slot s % NumSteps; see the protocols' headers in
-// templates/cuda.
+// protocols. Step s of LL or LL128 uses slot s % NumSteps; see the protocols'
+// headers in templates/cuda.
 struct Conn {
   Ptr fifo[NumProtos];  // to NumSteps slots of Comm.SlotBytes each, aligned to 128 bytes
   // Tail points to uint64: the step up to which the sender has published
