@@ -3,6 +3,7 @@ package devcomm
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -118,7 +119,10 @@ func (m *fakeHostMem) Store32(off int64, v uint32) {
 }
 
 func config(nchannels, nranks int) Config {
-	c := Config{Rings: rings(nranks, nchannels), FirstStep: 1<<32 - 16}
+	c := Config{FirstStep: 1<<32 - 16}
+	for ch := range nchannels {
+		c.Rings = append(c.Rings, rand.New(rand.NewPCG(uint64(nranks), uint64(ch))).Perm(nranks))
+	}
 	c.BufferBytes = [abi.NumProtos]int64{abi.ProtoLL: 1024, abi.ProtoLL128: 16 << 10, abi.ProtoSimple: 8192}
 	return c
 }

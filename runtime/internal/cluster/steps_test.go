@@ -1,9 +1,8 @@
-package devcomm
+package cluster
 
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,34 +12,23 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/runtime/internal/devcomm"
 )
 
-// steps returns the step that each side of each ring connection is at.
-func (c *cluster) steps() (send, recv map[[3]int]uint64) {
-	send, recv = map[[3]int]uint64{}, map[[3]int]uint64{}
-	for _, r := range c.comms.ranks {
-		raw := make([]byte, Size(r.table.peers))
-		require.NoError(c.t, r.dev.CopyOut(raw, r.table.base+device.Ptr(r.table.peersAt())))
-		peers := make([]abi.Peer, len(r.table.peers))
-		require.NoError(c.t, Decode(raw, peers))
-		for i, p := range peers {
-			ch, peer := i/len(c.devices), i%len(c.devices)
-			if p.Send.Tail != 0 {
-				send[[3]int{ch, r.rank, peer}] = p.Send.Step
-			}
-			if p.Recv.Tail != 0 {
-				recv[[3]int{ch, peer, r.rank}] = p.Recv.Step
-			}
-		}
+// steps returns the step of each connection, which is the same on both sides.
+func (c *cluster) steps() (all []uint64) {
+	for _, conn := range c.connections() {
+		require.Equal(c.t, conn.Send.Step, conn.Recv.Step, "ch %d from %d to %d", conn.Channel, conn.From, conn.To)
+		all = append(all, conn.Send.Step)
 	}
-	return send, recv
+	return all
 }
 
 // allReduce launches a run on all ranks.
-func (c *cluster) allReduce(r *run, seed uint64) *operands {
+func (c *cluster) allReduce(r *run, seed uint64) *Operands {
 	o := c.prepare(r, seed)
-	for rank := range c.devices {
-		c.launch(r.variant(), rank, r.threads, []abi.Work{o.work[rank]})
+	for rank := range c.Devices {
+		c.launch(r.variant(), rank, r.threads, []abi.Work{o.Work[rank]})
 	}
 	return o
 }
@@ -54,7 +42,7 @@ func TestAlternatingProtocols(t *testing.T) {
 			t.Run(fmt.Sprintf("first=%#x ranks=%d", first, nranks), func(t *testing.T) {
 				c := newCluster(t, setup{ranks: nranks, channels: 2, firstStep: first, seed: first})
 				rng := rand.New(rand.NewPCG(first, uint64(nranks)))
-				var pending []*operands
+				var pending []*Operands
 				for i := range 24 {
 					r := &run{
 						op: coll.OpSum, dataType: coll.Float32, threads: 32 + 64*rng.IntN(2),
@@ -66,12 +54,10 @@ func TestAlternatingProtocols(t *testing.T) {
 				for _, o := range pending {
 					c.check(o)
 				}
-				send, recv := c.steps()
-				require.Equal(t, send, recv, "both sides count the same steps")
-				require.Len(t, send, 2*nranks)
-				for key, step := range send {
-					require.Greater(t, step, first+16, "%v: passed the boundary", key)
-				}
+				require.NoError(t, c.CheckState(pending...))
+				steps := c.steps()
+				require.Len(t, steps, 2*nranks)
+				require.Greater(t, slices.Min(steps), first+16, "passed the boundary")
 			})
 		}
 	}
@@ -83,7 +69,7 @@ func TestManyWorks(t *testing.T) {
 	for _, proto := range protos {
 		t.Run(proto.String(), func(t *testing.T) {
 			c := newCluster(t, setup{ranks: 2, channels: 3, slot: largeSlot})
-			var all []*operands
+			var all []*Operands
 			works := make([][]abi.Work, 2)
 			for i := range abi.InlineWorks + 5 {
 				r := &run{
@@ -93,11 +79,11 @@ func TestManyWorks(t *testing.T) {
 				o := c.prepare(r, uint64(i))
 				all = append(all, o)
 				for rank := range works {
-					works[rank] = append(works[rank], o.work[rank])
+					works[rank] = append(works[rank], o.Work[rank])
 				}
 			}
 			for rank := range works {
-				c.launch(all[0].run.variant(), rank, 96, works[rank])
+				c.launch(all[0].Call.Variant(), rank, 96, works[rank])
 			}
 			require.NoError(t, c.wait())
 			for _, o := range all {
@@ -115,24 +101,19 @@ type flags struct {
 }
 
 var lines = map[coll.Proto]flags{
-	coll.LL:    {8, 4, func(step uint64) []byte { return Append(nil, uint32(step)|1) }},
-	coll.LL128: {abi.LL128LineBytes, abi.LL128DataBytes, func(step uint64) []byte { return Append(nil, step+1) }},
+	coll.LL:    {8, 4, func(step uint64) []byte { return devcomm.Append(nil, LLFlag(step)) }},
+	coll.LL128: {abi.LL128LineBytes, abi.LL128DataBytes, func(step uint64) []byte { return devcomm.Append(nil, step+1) }},
 }
 
 // plant fills every line of every LL FIFO as the first NumSteps steps from first
 // on would.
 func (c *cluster) plant(first uint64) {
-	for _, r := range c.comms.ranks {
-		for _, p := range r.table.peers {
-			if p.Recv.Tail == 0 {
-				continue
-			}
-			fifo := make([]byte, smallSlot*abi.NumSteps)
-			for step := first; step < first+abi.NumSteps; step++ {
-				fillLines(coll.LL, fifo, step, 0xdead)
-			}
-			require.NoError(c.t, r.dev.CopyIn(device.Ptr(p.Recv.Fifo[abi.ProtoLL]), fifo))
+	for _, conn := range c.connections() {
+		fifo := make([]byte, smallSlot*abi.NumSteps)
+		for step := first; step < first+abi.NumSteps; step++ {
+			fillLines(coll.LL, fifo, step, 0xdead)
 		}
+		require.NoError(c.t, c.Devices[conn.To].CopyIn(device.Ptr(conn.Recv.Fifo[abi.ProtoLL]), fifo))
 	}
 }
 
@@ -151,17 +132,12 @@ func fillLines(p coll.Proto, fifo []byte, step uint64, data uint32) {
 // olderFlags returns how many flags in the LL FIFOs are of steps before the given
 // one.
 func (c *cluster) olderFlags(step uint64) (n int) {
-	for _, r := range c.comms.ranks {
-		for _, p := range r.table.peers {
-			if p.Recv.Tail == 0 {
-				continue
-			}
-			fifo := make([]byte, smallSlot*abi.NumSteps)
-			require.NoError(c.t, r.dev.CopyOut(fifo, device.Ptr(p.Recv.Fifo[abi.ProtoLL])))
-			for off := 4; off < len(fifo); off += 8 {
-				if binary.LittleEndian.Uint32(fifo[off:]) < uint32(step) {
-					n++
-				}
+	for _, conn := range c.connections() {
+		fifo := make([]byte, smallSlot*abi.NumSteps)
+		require.NoError(c.t, c.Devices[conn.To].CopyOut(fifo, device.Ptr(conn.Recv.Fifo[abi.ProtoLL])))
+		for off := 4; off < len(fifo); off += 8 {
+			if binary.LittleEndian.Uint32(fifo[off:]) < uint32(step) {
+				n++
 			}
 		}
 	}
@@ -176,9 +152,9 @@ func TestStaleFlagsAreTakenForData(t *testing.T) {
 	c.plant(1000)
 	r := &run{proto: coll.LL, op: coll.OpSum, dataType: coll.Uint32, count: 2 * smallSlot.chunk(coll.LL) / 4, threads: 32, channels: []int{0, 0}}
 	o := c.prepare(r, 1)
-	c.launch(r.variant(), 0, r.threads, o.work[:1])
+	c.launch(r.variant(), 0, r.threads, o.Work[:1])
 	require.NoError(t, c.wait())
-	got := c.read(c.devices[0], o.recv[0], 4*r.count)
+	got := c.read(0, o.Recv[0], 4*r.count)
 	require.Contains(t, got[:8], byte(0xde), "the planted data was reduced or copied: %x", got[:8])
 }
 
@@ -201,8 +177,7 @@ func TestStaleFlagsAreCleaned(t *testing.T) {
 					o := c.allReduce(r, uint64(i))
 					require.NoError(t, c.wait())
 					c.check(o)
-					send, _ := c.steps()
-					least := slices.Min(slices.Collect(maps.Values(send)))
+					least := slices.Min(c.steps())
 					if least < window {
 						require.Greater(t, c.olderFlags(window), 0, "nothing is cleaned too early")
 					}

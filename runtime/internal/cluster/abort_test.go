@@ -1,4 +1,4 @@
-package devcomm
+package cluster
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/runtime/internal/devcomm"
 )
 
 // One rank runs alone; the test plays its peers, who have come to some step and
@@ -26,27 +27,26 @@ const (
 // peersAt makes it look as if rank 0's previous rank had published all steps
 // below data, and its next rank had consumed all below head.
 func (c *cluster) peersAt(data, head uint64) (prev, next int) {
-	r := c.comms.ranks[0]
-	ring := r.table.channels[0].Ring
-	recv, send := r.table.peer(0, int(ring.Prev)).Recv, r.table.peer(0, int(ring.Next)).Send
+	prev, next = c.neighbours(0, 0)
+	recv, send := c.connection(prev, 0).Recv, c.connection(0, next).Send
 	for proto := range lines {
 		fifo := make([]byte, smallSlot.bytes(proto)*abi.NumSteps)
 		for step := uint64(abortStep); step < min(data, abortStep+abi.NumSteps); step++ {
 			fillLines(proto, fifo, step, 1)
 		}
-		require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Fifo[proto]), fifo))
+		require.NoError(c.t, c.Devices[0].CopyIn(device.Ptr(recv.Fifo[proto]), fifo))
 	}
-	require.NoError(c.t, r.dev.CopyIn(device.Ptr(recv.Tail), Append(nil, data)))
-	require.NoError(c.t, r.dev.CopyIn(device.Ptr(send.Head), Append(nil, head)))
-	return int(ring.Prev), int(ring.Next)
+	require.NoError(c.t, c.Devices[0].CopyIn(device.Ptr(recv.Tail), devcomm.Append(nil, data)))
+	require.NoError(c.t, c.Devices[0].CopyIn(device.Ptr(send.Head), devcomm.Append(nil, head)))
+	return prev, next
 }
 
 // leave runs rank 0 of an aborted communicator, alone, and returns what it reports.
-func (c *cluster) leave(r *run, o *operands) []Report {
-	c.comms.Abort()
-	c.launch(r.variant(), 0, r.threads, o.work[:1])
+func (c *cluster) leave(r *run, o *Operands) []devcomm.Report {
+	c.Comms.Abort()
+	c.launch(r.variant(), 0, r.threads, o.Work[:1])
 	require.NoError(c.t, c.wait(), "every thread leaves")
-	reports, err := c.comms.Reports()
+	reports, err := c.Comms.Reports()
 	require.NoError(c.t, err)
 	return reports
 }
@@ -61,7 +61,7 @@ func TestAbortAtEveryWait(t *testing.T) {
 			unit, total = abi.SimpleSliceSteps, abortHops*abi.SimpleChunkSteps
 		}
 		r := &run{proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: count, threads: 64, channels: []int{0, 0}}
-		left := func(t *testing.T, data, head uint64) (got []Report, prev, next int) {
+		left := func(t *testing.T, data, head uint64) (got []devcomm.Report, prev, next int) {
 			c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep, seed: data})
 			prev, next = c.peersAt(data, head)
 			return c.leave(r, c.prepare(r, 77)), prev, next
@@ -70,11 +70,11 @@ func TestAbortAtEveryWait(t *testing.T) {
 		for step := uint64(abortStep); step < end; step++ {
 			t.Run(fmt.Sprintf("%v no data from step +%d", proto, step-abortStep), func(t *testing.T) {
 				got, prev, _ := left(t, step, end)
-				require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: step / unit * unit, Op: 77}}, got)
+				require.Equal(t, []devcomm.Report{{Rank: 0, Channel: 0, Wait: devcomm.Data, Peer: prev, Step: step / unit * unit, Op: 77}}, got)
 			})
 			t.Run(fmt.Sprintf("%v no credit for step +%d", proto, step-abortStep), func(t *testing.T) {
 				got, _, next := left(t, end, step-abi.NumSteps)
-				require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Credit, Peer: next, Step: step / unit * unit, Op: 77}}, got)
+				require.Equal(t, []devcomm.Report{{Rank: 0, Channel: 0, Wait: devcomm.Credit, Peer: next, Step: step / unit * unit, Op: 77}}, got)
 			})
 		}
 		t.Run(fmt.Sprintf("%v nothing to wait for", proto), func(t *testing.T) {
@@ -98,18 +98,18 @@ func TestAbortAtAMissingFlag(t *testing.T) {
 				t.Run(fmt.Sprintf("%v byte %d has step %#x", proto, off, step), func(t *testing.T) {
 					c := newCluster(t, setup{ranks: abortRanks, channels: 1, firstStep: abortStep})
 					prev, _ := c.peersAt(abortStep+abortHops, abortStep+abortHops)
-					fifo := device.Ptr(c.comms.ranks[0].table.peer(0, prev).Recv.Fifo[proto])
+					fifo := device.Ptr(c.connection(prev, 0).Recv.Fifo[proto])
 					slot := fifo + device.Ptr(abortStep%abi.NumSteps*smallSlot.bytes(proto))
 					flag := l.flagOf(step)
 					if step == 0 {
 						clear(flag) // as in new memory
 					}
-					require.NoError(t, c.devices[0].CopyIn(slot+device.Ptr(off), flag))
+					require.NoError(t, c.Devices[0].CopyIn(slot+device.Ptr(off), flag))
 					r := &run{
 						proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: abortRanks * smallSlot.chunk(proto) / 4, threads: 64,
 						channels: []int{0, 0},
 					}
-					require.Equal(t, []Report{{Rank: 0, Channel: 0, Wait: Data, Peer: prev, Step: abortStep, Op: 77}}, c.leave(r, c.prepare(r, 77)))
+					require.Equal(t, []devcomm.Report{{Rank: 0, Channel: 0, Wait: devcomm.Data, Peer: prev, Step: abortStep, Op: 77}}, c.leave(r, c.prepare(r, 77)))
 				})
 			}
 		}
@@ -121,9 +121,9 @@ func stuckCluster(t *testing.T, proto coll.Proto, missing int, grace time.Durati
 	c := newCluster(t, setup{ranks: 4, channels: 2, grace: grace})
 	r := &run{proto: proto, op: coll.OpSum, dataType: coll.Float32, count: 4000, threads: 96, channels: []int{0, 1}}
 	o := c.prepare(r, 9)
-	for rank := range c.devices {
+	for rank := range c.Devices {
 		if rank != missing {
-			c.launch(r.variant(), rank, r.threads, []abi.Work{o.work[rank]})
+			c.launch(r.variant(), rank, r.threads, []abi.Work{o.Work[rank]})
 		}
 	}
 	return c
@@ -135,25 +135,23 @@ func TestAbortWhileOthersWait(t *testing.T) {
 	for _, proto := range protos {
 		t.Run(proto.String(), func(t *testing.T) {
 			c := stuckCluster(t, proto, 2, time.Minute)
-			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-			defer cancel()
-			require.ErrorIs(t, c.streams[0].Synchronize(ctx), context.DeadlineExceeded)
-			c.comms.Abort()
-			for rank, s := range c.streams {
+			c.Settle()
+			c.Comms.Abort()
+			for rank, s := range c.Streams {
 				require.NoError(t, s.Synchronize(context.Background()), "rank %d", rank)
 			}
-			reports, err := c.comms.Reports()
+			reports, err := c.Comms.Reports()
 			require.NoError(t, err)
 			require.Len(t, reports, 3*2)
 			for _, r := range reports {
 				require.NotEqual(t, 2, r.Rank)
 				require.EqualValues(t, 9, r.Op)
-				ring := c.comms.ranks[r.Rank].table.channels[r.Channel].Ring
+				prev, next := c.neighbours(r.Channel, r.Rank)
 				switch r.Wait {
-				case Data:
-					require.EqualValues(t, ring.Prev, r.Peer)
-				case Credit:
-					require.EqualValues(t, ring.Next, r.Peer)
+				case devcomm.Data:
+					require.Equal(t, prev, r.Peer)
+				case devcomm.Credit:
+					require.Equal(t, next, r.Peer)
 				}
 			}
 		})
@@ -175,7 +173,7 @@ func TestMissingLaunchIsNamed(t *testing.T) {
 					waits[f.Label] = f.AddrLabel
 				}
 			}
-			for ch, ring := range c.config.Rings {
+			for ch, ring := range c.Config.Rings {
 				for i, rank := range ring {
 					prev := ring[(i+len(ring)-1)%len(ring)]
 					if prev != 2 {

@@ -1,4 +1,4 @@
-package devcomm
+package cluster
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func TestEveryHalf(t *testing.T) {
 		}
 		for _, op := range ops {
 			t.Run(fmt.Sprintf("%v %v on %s", test.dataType, op, test.gpu.Name), func(t *testing.T) {
-				c := newCluster(t, setup{ranks: 2, channels: 1, slot: largeSlot, gpu: test.gpu})
+				c := newCluster(t, setup{ranks: 2, channels: 1, slot: largeSlot, device: test.gpu})
 				r := &run{
 					proto: coll.Simple, op: op, dataType: test.dataType, count: len(edges) << 16, threads: 64, channels: []int{0, 0},
 					value: func(rank, i int) uint64 {
@@ -85,7 +85,7 @@ func TestEveryHalf(t *testing.T) {
 func TestBFloat16(t *testing.T) {
 	for _, gpu := range []device.Info{sim.A100(), sim.H100()} {
 		for _, nranks := range []int{2, 5} {
-			c := newCluster(t, setup{ranks: nranks, channels: 1, slot: largeSlot, gpu: gpu})
+			c := newCluster(t, setup{ranks: nranks, channels: 1, slot: largeSlot, device: gpu})
 			for _, op := range ops {
 				rng := rand.New(rand.NewPCG(uint64(op), uint64(nranks)))
 				for _, r := range []*run{
@@ -154,15 +154,15 @@ func TestScalarOnDevice(t *testing.T) {
 				r := &run{proto: proto, op: coll.OpMulSum, dataType: dataType, count: 99, threads: 32, channels: []int{0, 0}, onDevice: true}
 				o := c.prepare(r, 1)
 				for again := range uint64(2) {
-					for rank := range o.work {
-						require.EqualValues(t, 1, o.work[rank].RedOpArgIsPtr)
-						c.launch(r.variant(), rank, r.threads, o.work[rank:rank+1])
+					for rank := range o.Work {
+						require.EqualValues(t, 1, o.Work[rank].RedOpArgIsPtr)
+						c.launch(r.variant(), rank, r.threads, o.Work[rank:rank+1])
 					}
 					require.NoError(t, c.wait())
 					c.check(o)
 					rng := rand.New(rand.NewPCG(again, 7))
-					for rank, w := range o.work {
-						c.setScalar(o, rank, device.Ptr(w.RedOpArg), random(dataType, rng))
+					for rank, dev := range c.Devices {
+						require.NoError(t, o.SetScalar(dev, rank, random(dataType, rng)))
 					}
 				}
 			})
@@ -176,7 +176,7 @@ func TestLoneRank(t *testing.T) {
 	for _, proto := range protos {
 		for _, dataType := range types {
 			for _, op := range ops {
-				for _, inPlace := range places {
+				for _, inPlace := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%v %v %v inplace=%v", proto, dataType, op, inPlace), func(t *testing.T) {
 						c := newCluster(t, setup{ranks: 1, channels: 1})
 						c.all(&run{

@@ -1,4 +1,4 @@
-package devcomm
+package cluster
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/runtime/internal/devcomm"
 )
 
 // Counts and offsets that do not fit in 32 bits. The buffers are small: the
@@ -20,14 +21,14 @@ func TestBeyond32Bits(t *testing.T) {
 			name            string
 			ranks, channels int
 			change          func(w *abi.Work)
-			index           uint32 // of the rank in the ring
+			index           int    // of the rank in the ring
 			at              uint64 // bytes from the start of the send buffer
 			within          uint64
 		}{
 			// Its first channel has work for long; the second one faults first.
 			{"part of a channel", 1, 2, func(w *abi.Work) { w.CountLo, w.CountHi = 1<<33, 1 }, 0, 4 << 33, 0},
 			{"chunk of a rank", 8, 1, func(w *abi.Work) { w.CountLo, w.ChunkBytes = 1<<33, 1<<30 }, 6, 5 << 30, 0},
-			{"count", 1, 1, func(w *abi.Work) { w.CountLo = 1 << 30 }, 0, 4*largeCount + guard, 4096},
+			{"count", 1, 1, func(w *abi.Work) { w.CountLo = 1 << 30 }, 0, 4*largeCount + guardBytes, 4096},
 		} {
 			t.Run(fmt.Sprintf("%v %s", proto, test.name), func(t *testing.T) {
 				c := newCluster(t, setup{ranks: test.ranks, channels: test.channels})
@@ -35,16 +36,13 @@ func TestBeyond32Bits(t *testing.T) {
 					proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: largeCount, threads: 32, channels: []int{0, test.channels - 1},
 				}
 				o := c.prepare(r, 1)
-				rank := 0
-				for c.comms.ranks[rank].table.channels[0].Ring.Index != test.index {
-					rank++
-				}
-				test.change(&o.work[rank])
-				c.launch(r.variant(), rank, r.threads, o.work[rank:rank+1])
+				rank := c.Config.Rings[0][test.index]
+				test.change(&o.Work[rank])
+				c.launch(r.variant(), rank, r.threads, o.Work[rank:rank+1])
 				var fault *device.Fault
 				require.ErrorAs(t, c.wait(), &fault)
 				require.Equal(t, device.OutOfBounds, fault.Kind, "%v", fault)
-				first := uint64(o.send[rank]) + test.at
+				first := uint64(o.Send[rank]) + test.at
 				require.GreaterOrEqual(t, uint64(fault.Addr), first, "%v", fault)
 				require.LessOrEqual(t, uint64(fault.Addr), first+test.within, "%v", fault)
 			})
@@ -62,10 +60,10 @@ func TestAbortOfLargeCall(t *testing.T) {
 			c := newCluster(t, setup{ranks: abortRanks, channels: 1})
 			r := &run{proto: proto, op: coll.OpSum, dataType: coll.Uint32, count: largeCount, threads: 32, channels: []int{0, 0}}
 			o := c.prepare(r, 1)
-			o.work[0].CountLo = 1 << 40
+			o.Work[0].CountLo = 1 << 40
 			reports := c.leave(r, o)
 			require.Len(t, reports, 1)
-			require.Equal(t, Data, reports[0].Wait)
+			require.Equal(t, devcomm.Data, reports[0].Wait)
 		})
 	}
 }
