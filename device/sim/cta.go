@@ -44,7 +44,7 @@ func newCTA(k *kernel, i, sm int) *cta {
 	n := roundWarp(k.threads) / lanes
 	c.liveWarp = n
 	for wi := range n {
-		c.warps = append(c.warps, k.fn.prog.newWarp(c, wi))
+		c.warps = append(c.warps, newWarp(c, wi))
 	}
 	return c
 }
@@ -59,11 +59,13 @@ type constant struct {
 
 // newWarp makes warp index of c, with its registers zero and its constant rows
 // filled.
-func (p *program) newWarp(c *cta, index int) *warp {
+func newWarp(c *cta, index int) *warp {
+	k := c.kernel
+	p, m := k.fn.prog, k.gpu.m
 	var w *warp
-	if n := len(p.spare); n > 0 {
-		w = p.spare[n-1]
-		p.spare = p.spare[:n-1]
+	if spare := m.spare[p]; len(spare) > 0 {
+		w = spare[len(spare)-1]
+		m.spare[p] = spare[:len(spare)-1]
 		clear(w.r32)
 		clear(w.r64)
 		clear(w.pred)
@@ -73,8 +75,7 @@ func (p *program) newWarp(c *cta, index int) *warp {
 		w = &warp{r32: make([]row32, p.rows32), r64: make([]row64, p.rows64), pred: make([]uint32, p.preds),
 			local: make([]byte, lanes*p.localStride)}
 	}
-	k := c.kernel
-	w.m, w.cta, w.index, w.code, w.readyAt = k.gpu.m, c, index, p.code, -1
+	w.m, w.cta, w.index, w.code, w.readyAt = m, c, index, p.code, -1
 	w.exists = full
 	if rest := k.threads - index*lanes; rest < lanes {
 		w.exists = 1<<rest - 1
@@ -86,7 +87,7 @@ func (p *program) newWarp(c *cta, index int) *warp {
 	}
 	w.cache[slotShared] = c.shared
 	w.cache[slotParam] = k.params
-	if ws := w.m.weak; ws != nil {
+	if ws := m.weak; ws != nil {
 		w.weak = ws.newWeakWarp(w)
 	}
 	w.pred[predTrue] = full
@@ -106,8 +107,9 @@ func (p *program) newWarp(c *cta, index int) *warp {
 }
 
 // recycle keeps the warps of a CTA that ended for the next one.
-func (p *program) recycle(c *cta) {
-	p.spare = append(p.spare, c.warps...)
+func (m *Machine) recycle(c *cta) {
+	p := c.kernel.fn.prog
+	m.spare[p] = append(m.spare[p], c.warps...)
 }
 
 func fill[T lane](r *[lanes]T, v T) {

@@ -10,14 +10,15 @@
 //
 // Read in this order: [New] and [Config]; machine.go (what there is) and
 // drive.go (when it runs); sched.go, warp.go and split.go (who runs next);
-// lower.go (PTX instruction to executable op); alloc.go, memory.go and
+// library.go and lower.go (PTX instruction to executable op); alloc.go, memory.go and
 // exec_mem.go (addresses); barrier.go and warpsync.go; stuck.go and report.go;
 // graph.go (captures); weak.go (the other memory model).
 //
 // # Execution
 //
-// Each instruction of a kernel becomes one op when its module is loaded: a
-// function with its registers resolved, run for a mask of lanes. A register is
+// Each instruction of a kernel becomes one op when its module is loaded, the first
+// time in the process: a function with its registers resolved, run for a mask of
+// lanes. A register is
 // a row of 32 lanes; registers that are never live together share one
 // (regalloc.go). A warp is a set of splits, each with a program counter and
 // a mask; a warp that has not diverged has one. The scheduler picks a warp with

@@ -175,7 +175,7 @@ func (m *Machine) endCTA(c *cta) {
 	if m.weak != nil {
 		m.weak.ctaEnds(c)
 	}
-	k.fn.prog.recycle(c)
+	m.recycle(c)
 	if k.ended == k.grid {
 		if m.weak != nil {
 			m.weak.kernelEnds(k)

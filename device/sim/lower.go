@@ -6,7 +6,8 @@ import (
 	"github.com/ncclgo/ncclgo/device/ptx"
 )
 
-// program is a lowered kernel: what all its launches on all GPUs share.
+// program is a lowered kernel: what all its launches on all GPUs of all machines
+// share. It does not change.
 type program struct {
 	name, file string
 	entry      *ptx.Entry
@@ -18,8 +19,7 @@ type program struct {
 	sregs      []sregRow
 	// localStride is the bytes of local memory of each lane.
 	localStride int
-	spare       []*warp // of CTAs that ended
-	votes       bool    // there is a vote, shuffle, match or redux
+	votes       bool // there is a vote, shuffle, match or redux
 }
 
 // sregRow is a row filled from a special register when a warp starts.

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/ncclgo/ncclgo/device"
-	"github.com/ncclgo/ncclgo/device/ptx"
 )
 
 // Machine is a host with simulated GPUs. It implements [device.Driver].
@@ -18,13 +17,12 @@ type Machine struct {
 
 	// What follows is guarded by mu.
 
-	err      error // why every call fails: a fault, or closed
-	gpus     []*gpu
-	host     *region
-	used     int64     // bytes of all regions
-	streams  []*stream // those not closed, or with work left
-	programs map[*ptx.Entry]*program
-	modules  map[[32]byte]*ptx.Module
+	err     error // why every call fails: a fault, or closed
+	gpus    []*gpu
+	host    *region
+	used    int64                // bytes of all regions
+	streams []*stream            // those not closed, or with work left
+	spare   map[*program][]*warp // of CTAs that ended
 
 	rng      rng
 	executed uint64 // warp instructions
@@ -63,8 +61,7 @@ func New(cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg:      cfg,
 		host:     newRegion(hostRegion, -1),
-		programs: map[*ptx.Entry]*program{},
-		modules:  map[[32]byte]*ptx.Module{},
+		spare:    map[*program][]*warp{},
 		rng:      newRNG(cfg.Seed),
 		now:      startTime,
 		nextWake: never,
@@ -128,7 +125,7 @@ func (m *Machine) Close() error {
 	defer m.mu.Unlock()
 	m.err = errClosed
 	m.streams, m.running, m.ready, m.sleepers = nil, nil, nil, nil
-	m.programs, m.modules = nil, nil
+	m.spare = nil
 	for _, g := range m.gpus {
 		for _, a := range g.mem.allocs {
 			a.unback()

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,12 +35,21 @@ func (g *gpu) LoadModule(name string, text []byte) (device.Module, error) {
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	parsed, err := m.parse(name, text)
+	t := modules.translation(name, text)
+	parsed, err := t.decoded()
 	if err != nil {
 		return nil, err
 	}
 	if parsed.SM > g.info.SM {
 		return nil, fmt.Errorf("sim: load %s: it is for %s and GPU %d is sm_%d", name, parsed.TargetText, g.index, g.info.SM)
+	}
+	lowered := t.sequential
+	if m.weak != nil {
+		lowered = t.weak
+	}
+	programs, err := lowered()
+	if err != nil {
+		return nil, err
 	}
 	mod := &module{gpu: g, file: name, functions: map[string]*function{}, globals: map[*ptx.Var]*alloc{}}
 	for _, v := range parsed.Globals {
@@ -58,19 +66,14 @@ func (g *gpu) LoadModule(name string, text []byte) (device.Module, error) {
 		mod.globals[v] = a
 	}
 	mod.fillAddresses()
-	for _, e := range parsed.Entries {
-		p, err := m.program(parsed, e)
-		if err != nil {
-			mod.release()
-			return nil, err
-		}
+	for _, p := range programs {
 		f := &function{module: mod, gpu: g, prog: p, consts: slices.Clone(p.consts)}
 		for i, c := range f.consts {
 			if c.global != nil {
 				f.consts[i].value += mod.globals[c.global].base
 			}
 		}
-		mod.functions[e.Name] = f
+		mod.functions[p.name] = f
 	}
 	return mod, nil
 }
@@ -88,40 +91,6 @@ func (m *module) fillAddresses() {
 			le.PutUint64(a.data[addr.At:], base+uint64(addr.Off))
 		}
 	}
-}
-
-// parse decodes text, once for all GPUs that load it under the same name.
-func (m *Machine) parse(name string, text []byte) (*ptx.Module, error) {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q\n", name)
-	h.Write(text)
-	key := [32]byte(h.Sum(nil))
-	if p := m.modules[key]; p != nil {
-		return p, nil
-	}
-	p, err := ptx.Parse(name, text)
-	if err != nil {
-		return nil, err
-	}
-	m.modules[key] = p
-	return p, nil
-}
-
-// program lowers a kernel, once for all GPUs that load it.
-func (m *Machine) program(mod *ptx.Module, e *ptx.Entry) (*program, error) {
-	if p := m.programs[e]; p != nil {
-		return p, nil
-	}
-	model := &sequential
-	if m.weak != nil {
-		model = &weakly
-	}
-	p, err := lower(mod, e, model)
-	if err != nil {
-		return nil, err
-	}
-	m.programs[e] = p
-	return p, nil
 }
 
 func (m *module) Function(name string) (device.Function, error) {

@@ -209,6 +209,25 @@ func TestShippedRingNeedsNoFacts(t *testing.T) {
 	}
 }
 
+// Machines share what modules became, and nothing else: those that run at the same
+// time do what each does alone.
+func TestMachinesShareModules(t *testing.T) {
+	for _, memory := range memories {
+		on := setup{"AllReduce_Sum_f32_RING_LL", 2, 1500, 64, 512, 7, memory.weak}
+		alone := newRing(t, on)
+		alone.run(t)
+		for i := range 4 {
+			t.Run(fmt.Sprintf("%s/%d", memory.name, i), func(t *testing.T) {
+				t.Parallel()
+				r := newRing(t, on)
+				r.run(t)
+				r.check(t)
+				require.Equal(t, alone.m.Stats(), r.m.Stats())
+			})
+		}
+	}
+}
+
 // With the same seed a weak run is the same, stale reads, late loads and all.
 func TestShippedRingRepeats(t *testing.T) {
 	counts := map[uint64]bool{}
