@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/ncclgo/ncclgo/device/ptx"
@@ -66,26 +67,23 @@ func intervals(e *ptx.Entry) []interval {
 	for r := range all {
 		all[r] = interval{int32(r), -1, -1}
 	}
-	cover := func(r int32, at int) {
-		v := &all[r]
-		if v.start < 0 {
-			v.start = at
+	flows := flowsOf(e)
+	live := liveness(flows, len(e.Regs))
+	seen := newBitset(len(e.Regs))
+	for i, f := range flows {
+		seen.join(live[i], func(r int32) { all[r].start = 2 * i })
+		for _, s := range f.next {
+			seen.join(live[s], func(r int32) { all[r].start = 2*i + 1 })
 		}
-		v.start, v.end = min(v.start, at), max(v.end, at)
+		seen.addAll(f.writes, func(r int32) { all[r].start = 2*i + 1 })
 	}
-	live := liveness(e)
-	for i := range e.Code {
-		live[i].each(func(r int32) { cover(r, 2*i) })
-		for _, s := range successors(e, i) {
-			live[s].each(func(r int32) { cover(r, 2*i+1) })
+	clear(seen)
+	for i, f := range slices.Backward(flows) {
+		seen.addAll(f.writes, func(r int32) { all[r].end = 2*i + 1 })
+		for _, s := range f.next {
+			seen.join(live[s], func(r int32) { all[r].end = 2*i + 1 })
 		}
-		reads, writes := registers(&e.Code[i])
-		for _, r := range reads {
-			cover(r, 2*i)
-		}
-		for _, r := range writes {
-			cover(r, 2*i+1)
-		}
+		seen.join(live[i], func(r int32) { all[r].end = 2 * i })
 	}
 	all = slices.DeleteFunc(all, func(v interval) bool { return v.start < 0 })
 	slices.SortStableFunc(all, func(a, b interval) int { return cmp.Compare(a.start, b.start) })
@@ -95,46 +93,72 @@ func intervals(e *ptx.Entry) []interval {
 // bitset is a set of registers.
 type bitset []uint64
 
+func newBitset(registers int) bitset { return make(bitset, (registers+63)/64) }
+
 func (s bitset) add(r int32)    { s[r/64] |= 1 << (r % 64) }
 func (s bitset) remove(r int32) { s[r/64] &^= 1 << (r % 64) }
 
-func (s bitset) each(f func(r int32)) {
-	for i, word := range s {
-		for r := int32(64 * i); word != 0; word >>= 1 {
-			if word&1 != 0 {
-				f(r)
-			}
-			r++
+// join adds the members of t, and calls added for each that s had not.
+func (s bitset) join(t bitset, added func(r int32)) {
+	for i, word := range t {
+		for more := word &^ s[i]; more != 0; more &= more - 1 {
+			added(int32(64*i + bits.TrailingZeros64(more)))
+		}
+		s[i] |= word
+	}
+}
+
+// addAll does the same with the members of a list.
+func (s bitset) addAll(list []int32, added func(r int32)) {
+	for _, r := range list {
+		if s[r/64]>>(r%64)&1 == 0 {
+			s.add(r)
+			added(r)
 		}
 	}
 }
 
+// flow is what an instruction does to registers, and what may run after it.
+type flow struct {
+	reads, writes []int32
+	guarded       bool
+	next          []int
+}
+
+func flowsOf(e *ptx.Entry) []flow {
+	flows := make([]flow, len(e.Code))
+	for i := range flows {
+		f := &flows[i]
+		f.reads, f.writes = registers(&e.Code[i])
+		f.guarded = e.Code[i].Guard >= 0
+		f.next = successors(e, i)
+	}
+	return flows
+}
+
 // liveness returns for each instruction, and for the end, the registers whose
 // values it or a later one may read.
-func liveness(e *ptx.Entry) []bitset {
-	n, words := len(e.Code), (len(e.Regs)+63)/64
-	live := make([]bitset, n+1)
+func liveness(flows []flow, registers int) []bitset {
+	live := make([]bitset, len(flows)+1)
 	for i := range live {
-		live[i] = make(bitset, words)
+		live[i] = newBitset(registers)
 	}
-	now := make(bitset, words)
+	now := newBitset(registers)
 	for again := true; again; {
 		again = false
-		for i := n - 1; i >= 0; i-- {
+		for i, f := range slices.Backward(flows) {
 			clear(now)
-			for _, s := range successors(e, i) {
+			for _, s := range f.next {
 				for k, w := range live[s] {
 					now[k] |= w
 				}
 			}
-			in := &e.Code[i]
-			reads, writes := registers(in)
-			if in.Guard < 0 { // else some lanes keep the old value
-				for _, r := range writes {
+			if !f.guarded { // else some lanes keep the old value
+				for _, r := range f.writes {
 					now.remove(r)
 				}
 			}
-			for _, r := range reads {
+			for _, r := range f.reads {
 				now.add(r)
 			}
 			if !slices.Equal(now, live[i]) {

@@ -12,19 +12,17 @@ import (
 
 // conflicts returns pairs of registers that share a row while both are live.
 func conflicts(e *ptx.Entry, regs []loc) (bad [][2]int32) {
-	live := liveness(e)
-	for i := range e.Code {
-		after := make(bitset, (len(e.Regs)+63)/64)
-		for _, s := range successors(e, i) {
-			live[s].each(after.add)
+	flows := flowsOf(e)
+	live := liveness(flows, len(e.Regs))
+	for i, f := range flows {
+		after := newBitset(len(e.Regs))
+		for _, s := range f.next {
+			after.join(live[s], func(int32) {})
 		}
-		_, writes := registers(&e.Code[i])
-		for _, r := range writes {
-			after.add(r)
-		}
+		after.addAll(f.writes, func(int32) {})
 		for _, set := range []bitset{live[i], after} {
 			at := map[loc]int32{}
-			set.each(func(r int32) {
+			newBitset(len(e.Regs)).join(set, func(r int32) {
 				if o, ok := at[regs[r]]; ok {
 					bad = append(bad, [2]int32{o, r})
 				}
