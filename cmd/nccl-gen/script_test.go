@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func TestCompileScripts(t *testing.T) {
 }
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"exits": exits, "append": appendFile, "archived": archived,
+	"exits": exits, "append": appendFile, "archived": archived, "real": realFolder,
 }
 
 // exits runs a command and checks its exit status: exits 2 nccl-gen -x.
@@ -87,14 +88,28 @@ func archived(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// realFolder puts the files of a folder of the real module into the script's: real
+// FOLDER.
+func realFolder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: real FOLDER")
+	}
+	ts.Check(lay(filepath.Join(ts.Getenv("WORK"), "module"), path.Join(args[0], "*")))
+}
+
 // layModule puts a copy of what kernels are made of into $WORK/module, which the
 // scripts may change. $TESTBIN is the folder of nccl-gen alone, $ROOT that of the
 // real module.
 func layModule(env *testscript.Env) error {
 	env.Setenv("TESTBIN", filepath.SplitList(env.Getenv("PATH"))[0])
 	env.Setenv("ROOT", testenv.Root())
-	root, module := testenv.Root(), filepath.Join(env.WorkDir, "module")
-	for _, pattern := range []string{"go.mod", "templates/cuda/*.cuh", "templates/cuda/*.tmpl", "internal/abi/*.go"} {
+	return lay(filepath.Join(env.WorkDir, "module"), "go.mod", "templates/cuda/*.cuh", "templates/cuda/*.tmpl", "internal/abi/*.go")
+}
+
+// lay copies files of the real module to another.
+func lay(module string, patterns ...string) error {
+	root := testenv.Root()
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			return err
