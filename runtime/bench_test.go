@@ -67,8 +67,8 @@ func TestEnqueueDoesNotAllocate(t *testing.T) {
 }
 
 // BenchmarkInitAll measures making and closing the communicators of 8 ranks on
-// the PTX machine, with all kernels and default sizes: the program's first, for
-// which the machine parses every kernel.
+// the PTX machine, with all kernels and default sizes. Only for a program's first
+// the machine decodes and lowers every kernel: -benchtime 1x measures that one.
 func BenchmarkInitAll(b *testing.B) {
 	for b.Loop() {
 		_, cfg := machine(b, 8)
