@@ -2,7 +2,9 @@ package sim
 
 import "slices"
 
-// slot is the events of the warps that had it, one after another.
+// slot is the events of the warps that had it, one after another. Whoever learns of
+// an event of a slot learns of all before it there, so a slot goes only to those who
+// come after everything that was done in it.
 type slot struct {
 	clk   uint32 // the last one used, while no warp has the slot
 	lives []life
@@ -25,17 +27,24 @@ type kernelLife struct {
 	ctas  []string
 	start knowledge // of its threads when it started
 	ended bool
+	fresh bool // no slot is left that its threads could have after others
 }
 
 // keptLives is how many warps of a slot reports can name: the last ones.
 const keptLives = 64
 
-// take gives a slot to somebody, who starts at the returned clock.
-func (ws *weakState) take(l life) (slotID, birth uint32) {
-	if n := len(ws.free); n > 0 {
-		slotID = ws.free[n-1]
-		ws.free = ws.free[:n-1]
-	} else {
+// enoughSlots bounds the size of views in grids of many more CTAs than have room
+// together, none of which comes after another. With so many slots one is given to
+// whoever comes, and what the warp did that had it long ago counts as known.
+const enoughSlots = 4096
+
+// take gives a slot to somebody with a view to start with, at the returned clock.
+func (ws *weakState) take(l life, start *view) (slotID, birth uint32) {
+	switch i := ws.freeFor(l, start); {
+	case i >= 0:
+		slotID = ws.free[i]
+		ws.free = slices.Delete(ws.free, i, i+1)
+	default:
 		slotID = uint32(len(ws.slots))
 		ws.slots = append(ws.slots, slot{})
 	}
@@ -47,6 +56,24 @@ func (ws *weakState) take(l life) (slotID, birth uint32) {
 	}
 	s.lives = append(s.lives, l)
 	return slotID, s.clk
+}
+
+// freeFor returns the index of a free slot that somebody may have, or -1.
+func (ws *weakState) freeFor(l life, start *view) int {
+	if l.kernel == nil || !l.kernel.fresh {
+		for i := len(ws.free) - 1; i >= 0; i-- {
+			if id := ws.free[i]; start.has(reach{id, full, ws.slots[id].clk}) {
+				return i
+			}
+		}
+		if l.kernel != nil {
+			l.kernel.fresh = true // what ends from now on was not before its start
+		}
+	}
+	if len(ws.slots) >= enoughSlots && len(ws.free) > 0 {
+		return 0
+	}
+	return -1
 }
 
 // retire gives a slot back.

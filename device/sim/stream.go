@@ -184,10 +184,11 @@ func (s *stream) runCopy(it *item) error {
 	if ws == nil {
 		return it.copy(nil)
 	}
+	before := ws.joinKnowledge(s.know, it.behind)
 	if s.agent == nil {
-		s.agent = ws.newAgent(s.gpu.index, fmt.Sprintf("a stream of GPU %d", s.gpu.index))
+		s.agent = ws.newAgent(s.gpu.index, fmt.Sprintf("a stream of GPU %d", s.gpu.index), before)
 	}
-	s.agent.learns(ws.joinKnowledge(s.know, it.behind))
+	s.agent.learns(before)
 	err := it.copy(s.agent)
 	s.know = s.agent.now()
 	return err
@@ -255,7 +256,14 @@ func (s *stream) Close() error {
 
 // dropStreams forgets closed streams without work.
 func (m *Machine) dropStreams() {
-	m.streams = slices.DeleteFunc(m.streams, func(s *stream) bool { return s.closed && s.done() })
+	m.streams = slices.DeleteFunc(m.streams, func(s *stream) bool {
+		ended := s.closed && s.done()
+		if ended {
+			s.agent.retire()
+			s.agent = nil
+		}
+		return ended
+	})
 }
 
 // pump starts and completes what is at the heads of the streams, until none can

@@ -92,7 +92,7 @@ func newWeakState(m *Machine) *weakState {
 	for range m.cfg.Devices {
 		ws.sc = append(ws.sc, origin)
 	}
-	ws.host = ws.newAgent(-1, "the host")
+	ws.host = ws.newAgent(-1, "the host", nothingKnown)
 	return ws
 }
 

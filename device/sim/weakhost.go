@@ -9,11 +9,19 @@ type agent struct {
 	name string
 }
 
-func (ws *weakState) newAgent(gpu int, name string) *agent {
+func (ws *weakState) newAgent(gpu int, name string, start knowledge) *agent {
 	a := &agent{weakWarp{ws: ws, home: &home{gpu: gpu, sc: origin}}, name}
-	a.slot, a.birth = ws.take(life{name: name})
-	a.clk, a.v[0], a.r[0] = a.birth, origin, origin
+	a.slot, a.birth = ws.take(life{name: name}, start.v)
+	a.clk, a.v[0], a.r[0] = a.birth, start.v, start.r
 	return a
+}
+
+// retire gives the slot of an agent back that does nothing any more. Nothing was
+// done at its clock yet.
+func (a *agent) retire() {
+	if a != nil {
+		a.ws.retire(a.slot, a.clk-1)
+	}
 }
 
 // now returns what whoever comes after the agent's events so far knows.

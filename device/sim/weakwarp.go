@@ -44,7 +44,7 @@ func (ws *weakState) newWeakWarp(w *warp) *weakWarp {
 		x = &weakWarp{}
 	}
 	*x = weakWarp{ws: ws, home: c.home, kernel: k.life, late: x.late[:0], votes: ws.facts&OrderedVote != 0 && k.fn.prog.votes}
-	x.slot, x.birth = ws.take(life{kernel: k.life, cta: c.index, warp: w.index})
+	x.slot, x.birth = ws.take(life{kernel: k.life, cta: c.index, warp: w.index}, k.life.start.v)
 	x.clk = x.birth
 	for l := range x.v {
 		x.v[l], x.r[l] = k.life.start.v, k.life.start.r
