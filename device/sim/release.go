@@ -15,13 +15,6 @@ type release struct {
 	full *view // both, once somebody asked
 }
 
-// carried is what a version releases if it is read with a scope that includes the
-// writer.
-type carried struct {
-	rel   *releases
-	level level // of the write
-}
-
 // acquiring is what a lane's next fence acquires, by the distance to who released
 // it; nil is nothing.
 type acquiring [numLevels]*view
@@ -33,16 +26,16 @@ func (ws *weakState) released(r *release) *view {
 	return r.full
 }
 
-// acquire joins what a version that lane l read carries, or keeps it for the
-// lane's next fence.
-func (x *weakWarp) acquire(c carried, l int, lv level, now bool) {
-	d := x.home.distance(c.rel.home)
-	r := &c.rel.at[d]
-	if d > c.level || d > lv || r.v == nil {
+// acquire joins what a version that lane l read carries, if the read is an acquire
+// whose scope includes who released it, or keeps it for the lane's next fence.
+func (x *weakWarp) acquire(rel *releases, l int, lv level, acquires bool) {
+	d := x.home.distance(rel.home)
+	r := &rel.at[d]
+	if r.v == nil {
 		return
 	}
 	u := x.ws.released(r)
-	if now {
+	if acquires && d <= lv {
 		x.v[l] = x.ws.join(x.v[l], u)
 		x.r[l] = x.ws.join(x.r[l], x.v[l])
 		return
@@ -73,37 +66,41 @@ func (x *weakWarp) releaseAt(l int, lv level, clk uint32) *releases {
 	return n
 }
 
-// passOn adds what the last versions carry to list.
-func (ws *weakState) passOn(list []carried, vs []version, bytes uint8) []carried {
+// passOn adds to list what the last versions carry that an atomic of x with the
+// scope of a level replaces. A write precedes a read in observation order through
+// atomics if each step, from a write to who reads it, is morally strong (PTX ISA,
+// "Observation Order"); the ends need not be.
+func (x *weakWarp) passOn(list []*releases, vs []version, bytes uint8, lv level) []*releases {
 	for i := len(vs) - 1; i >= 0 && bytes != 0; i-- {
 		v := &vs[i]
 		if v.by.bytes&bytes == 0 {
 			continue
 		}
 		bytes &^= v.by.bytes
-		for _, c := range v.passed() {
-			list = ws.addCarried(list, c)
+		if !x.reaches(v, lv) {
+			continue
+		}
+		for _, rel := range v.passed() {
+			list = x.ws.addReleases(list, rel)
 		}
 		if v.rel != nil {
-			list = ws.addCarried(list, carried{v.rel, v.level})
+			list = x.ws.addReleases(list, v.rel)
 		}
 	}
 	return list
 }
 
-// addCarried adds c to list, in one with what came from the same CTA by writes of
-// the same scope.
-func (ws *weakState) addCarried(list []carried, c carried) []carried {
+// addReleases adds rel to list, in one with what came from the same CTA.
+func (ws *weakState) addReleases(list []*releases, rel *releases) []*releases {
 	for i, o := range list {
-		switch {
-		case o == c:
-			return list
-		case o.level == c.level && o.rel.home == c.rel.home:
-			list[i].rel = ws.joinReleases(o.rel, c.rel)
+		if o.home == rel.home {
+			if o != rel {
+				list[i] = ws.joinReleases(o, rel)
+			}
 			return list
 		}
 	}
-	return append(list, c)
+	return append(list, rel)
 }
 
 func (ws *weakState) joinReleases(a, b *releases) *releases {

@@ -29,12 +29,12 @@ type version struct {
 
 // rare is what few versions have.
 type rare struct {
-	passed []carried // by an atomic: what the versions it replaced carried
-	others []seen    // the rest of those who read it
+	passed []*releases // by an atomic: what the versions it replaced carried
+	others []seen      // the rest of those who read it
 }
 
 // passed returns what an atomic passes on.
-func (v *version) passed() []carried {
+func (v *version) passed() []*releases {
 	if v.rare == nil {
 		return nil
 	}
@@ -311,20 +311,18 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 		if v.group && x.votes {
 			x.groups.note(v.at, l)
 		}
-		if v.home == nil {
+		if v.home == nil || !x.reaches(v, lv) {
 			continue
 		}
-		if x.reaches(v, lv) {
-			x.r[l] = x.ws.join(x.r[l], v.r)
-			if v.bound != 0 {
-				x.r[l] = x.ws.with(x.r[l], reach{v.by.slot, 1 << v.by.lane, v.bound})
-			}
+		x.r[l] = x.ws.join(x.r[l], v.r)
+		if v.bound != 0 {
+			x.r[l] = x.ws.with(x.r[l], reach{v.by.slot, 1 << v.by.lane, v.bound})
 		}
 		if v.rel != nil {
-			x.acquire(carried{v.rel, v.level}, l, lv, acquires)
+			x.acquire(v.rel, l, lv, acquires)
 		}
-		for _, c := range v.passed() {
-			x.acquire(c, l, lv, acquires)
+		for _, rel := range v.passed() {
+			x.acquire(rel, l, lv, acquires)
 		}
 	}
 }

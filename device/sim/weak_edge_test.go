@@ -42,3 +42,43 @@ func TestWeakPlaceOfAnEndedCTA(t *testing.T) {
 		require.Equal(t, []int{0, 0, 0}, []int{f.Others[0].CTA, f.Others[0].Warp, f.Others[0].Lane})
 	}
 }
+
+// Read-modify-writes pass on what they replace if they are morally strong with it,
+// and with who reads them.
+func TestWeakPassingOn(t *testing.T) {
+	const (
+		publish = "st.global.u32 [a], 1; fence.acq_rel.sys; st.relaxed.sys.global.u32 [a+256], 1;"
+		wait    = "POLL: ld.relaxed.sys.global.u32 y, [a+256]; setp.ne.u32 p, y, 2; @p bra POLL;"
+		read    = "ld.global.u32 x, [a]; st.global.u32 [b], x;"
+	)
+	passer := func(scope string) string {
+		return "POLL: atom.relaxed." + scope + ".global.cas.b32 x, [a+256], 1, 2; setp.ne.u32 p, x, 1; @p bra POLL;"
+	}
+	for _, test := range []struct {
+		name   string
+		bodies []string
+		want   []string
+	}{
+		{"all of them", []string{publish, passer("sys"), lines(wait, fence, read)}, []string{"1"}},
+		// It is 1 where the reader saw the first write before the swap.
+		{"does not reach either", []string{publish, passer("gpu"), lines(wait, fence, read)}, []string{"1", "race", "stuck"}},
+		{"no fence of the reader", []string{publish, passer("sys"), lines(wait, read)}, []string{"race"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &program{bodies: test.bodies, results: 1}
+			require.Equal(t, test.want, p.outcomes(t, 60))
+		})
+	}
+	// The scopes of the first write and of the last read need not include each
+	// other: those of their fences do.
+	p := &program{threads: 2, results: 1, bodies: []string{`
+		setp.ne.u32 q, t, 0;
+		@q bra PASS;
+		st.global.u32 [a], 1;
+		fence.acq_rel.sys;
+		st.relaxed.cta.global.u32 [a+256], 1;
+		ret;
+		PASS: ` + passer("sys"),
+		"setp.ne.u32 q, t, 0; @q ret;\n" + lines(wait, fence, read)}}
+	require.Equal(t, []string{"1"}, p.outcomes(t, 60))
+}

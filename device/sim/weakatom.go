@@ -53,7 +53,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 	n := min(a.bytes, granule)
 	bytes := bytesOf(off, n)
 	var before [maxAtomVec]uint64
-	var passed []carried
+	var passed []*releases
 	for i := uint64(0); i*granule < a.bytes; i++ {
 		at := off + i*granule
 		c := sh.at(at)
@@ -72,7 +72,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 		if a.src.Op == ptx.OpAtom {
 			x.learn(vs, l, bytes, sem.level, sem.acquires)
 		}
-		passed = ws.passOn(passed, vs, bytes)
+		passed = x.passOn(passed, vs, bytes, sem.level)
 	}
 	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
 	if st := run(w, 1<<l); st != next || !writes {
