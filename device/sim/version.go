@@ -213,6 +213,14 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 	}
 }
 
+// seesNewest notes that lane l read the newest version.
+func (x *weakWarp) seesNewest(vs []version, l int, bytes uint8) {
+	at, _ := behind(vs, len(vs)-1, bytes)
+	if x.entry(&vs[at], l, bytes) == nil {
+		vs[at].addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes})
+	}
+}
+
 // pickMoment moves from on to the versions that two granules had at one moment.
 func (x *weakWarp) pickMoment(cells []*cell, from *[2]int, last [2]int, late bool) {
 	var moments [2*keptVersions + 1]uint64

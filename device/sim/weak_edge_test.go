@@ -82,3 +82,12 @@ func TestWeakPassingOn(t *testing.T) {
 		"setp.ne.u32 q, t, 0; @q ret;\n" + lines(wait, fence, read)}}
 	require.Equal(t, []string{"1"}, p.outcomes(t, 60))
 }
+
+// A compare-and-swap that finds something else is a read: of the newest value,
+// behind which its thread does not go back, and no write.
+func TestWeakFailedSwap(t *testing.T) {
+	p := &program{results: 2, bodies: []string{storeX, lines("atom.relaxed.sys.global.cas.b32 y, [a], 7, 8;", loadX, putYX)}}
+	require.Equal(t, []string{"0 0", "0 1", "1 1"}, p.outcomes(t, weakSeeds))
+	p = &program{results: 1, bodies: []string{"ld.global.u32 x, [a];", "atom.relaxed.sys.global.cas.b32 y, [a], 7, 8;"}}
+	require.Equal(t, []string{"0"}, p.outcomes(t, 40))
+}

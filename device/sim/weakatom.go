@@ -46,12 +46,14 @@ func atomWeakly(a *access) exec {
 	}
 }
 
-// atomic does an atomic of one lane.
+// atomic does an atomic of one lane. A compare-and-swap that finds something else
+// is a read.
 func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem semantics, released uint32) status {
 	x, ws, pc := w.weak, w.weak.ws, w.pc
 	sh := al.cells()
 	n := min(a.bytes, granule)
 	bytes := bytesOf(off, n)
+	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
 	var before [maxAtomVec]uint64
 	var passed []*releases
 	for i := uint64(0); i*granule < a.bytes; i++ {
@@ -61,20 +63,24 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 			return w.failWith(w.race(pc, l, al, at, bytes, "an atomic", other))
 		}
 		c.addRead(x, read{x.slot, x.clk, pc, 1 << l, bytes, strongRead})
-		if other, races := x.checkWrite(c, l, bytes, true); races {
-			return w.failWith(w.race(pc, l, al, at, bytes, "an atomic", other))
+		if writes {
+			if other, races := x.checkWrite(c, l, bytes, true); races {
+				return w.failWith(w.race(pc, l, al, at, bytes, "an atomic", other))
+			}
 		}
 		before[i] = al.granuleAt(at)
 		if c.more == nil || len(c.more.versions) == 0 {
 			continue
 		}
 		vs := c.more.versions
+		if !writes {
+			x.seesNewest(vs, l, bytes)
+		}
 		if a.src.Op == ptx.OpAtom {
 			x.learn(vs, l, bytes, sem.level, sem.acquires)
 		}
 		passed = x.passOn(passed, vs, bytes, sem.level)
 	}
-	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
 	if st := run(w, 1<<l); st != next || !writes {
 		return st
 	}
