@@ -108,8 +108,9 @@ func (x *weakWarp) mayRead(l int, e *write, kind readKind) bool {
 }
 
 // checkWrite finds an access that lane l's write of the masked bytes races with,
-// and forgets the reads that are known to be done. Writes must be ordered before
-// it as before a read of its kind.
+// and forgets the reads that are known to be done, if whoever might race with them
+// races with the write. Writes must be ordered before it as before a read of its
+// kind.
 func (x *weakWarp) checkWrite(c *cell, l int, bytes uint8, strong bool) (other side, races bool) {
 	kind := plainRead
 	if strong {
@@ -153,10 +154,13 @@ func (x *weakWarp) checkDone(e *read, l int, bytes uint8, strong bool) (other si
 	}
 	undone := x.doneBefore(l, e)
 	switch {
-	case undone < 0:
-		e.bytes &^= bytes
-	case !strong || e.kind != strongRead:
+	case strong && e.kind == strongRead && undone >= 0:
+	case undone >= 0:
 		return e.side(undone), true
+	case strong && e.kind != strongRead:
+		// Another strong write need not come after this one, and may race with the read.
+	default:
+		e.bytes &^= bytes
 	}
 	return side{}, false
 }

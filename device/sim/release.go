@@ -67,10 +67,10 @@ func (x *weakWarp) releaseAt(l int, lv level, clk uint32) *releases {
 }
 
 // passOn adds to list what the last versions carry that an atomic of x with the
-// scope of a level replaces. A write precedes a read in observation order through
+// scope of a level replaces, and to r which reads they tell to be done. A write precedes a read in observation order through
 // atomics if each step, from a write to who reads it, is morally strong (PTX ISA,
 // "Observation Order"); the ends need not be.
-func (x *weakWarp) passOn(list []*releases, vs []version, bytes uint8, lv level) []*releases {
+func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, lv level) ([]*releases, *view) {
 	for i := len(vs) - 1; i >= 0 && bytes != 0; i-- {
 		v := &vs[i]
 		if v.by.bytes&bytes == 0 {
@@ -86,8 +86,11 @@ func (x *weakWarp) passOn(list []*releases, vs []version, bytes uint8, lv level)
 		if v.rel != nil {
 			list = x.ws.addReleases(list, v.rel)
 		}
+		if v.home != nil {
+			r = x.ws.join(r, x.tells(v))
+		}
 	}
-	return list
+	return list, r
 }
 
 // addReleases adds rel to list, in one with what came from the same CTA.

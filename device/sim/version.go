@@ -322,10 +322,7 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 		if v.home == nil || !x.reaches(v, lv) {
 			continue
 		}
-		x.r[l] = x.ws.join(x.r[l], v.r)
-		if v.bound != 0 {
-			x.r[l] = x.ws.with(x.r[l], reach{v.by.slot, 1 << v.by.lane, v.bound})
-		}
+		x.r[l] = x.ws.join(x.r[l], x.tells(v))
 		if v.rel != nil {
 			x.acquire(v.rel, l, lv, acquires)
 		}
@@ -333,6 +330,15 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 			x.acquire(rel, l, lv, acquires)
 		}
 	}
+}
+
+// tells returns the events whose reads were done before a version was written, as
+// far as its writer knew.
+func (x *weakWarp) tells(v *version) *view {
+	if v.bound == 0 {
+		return v.r
+	}
+	return x.ws.with(v.r, reach{v.by.slot, 1 << v.by.lane, v.bound})
 }
 
 // addVersion notes a strong write, after which the granule holds v.value, and

@@ -91,3 +91,27 @@ func TestWeakFailedSwap(t *testing.T) {
 	p = &program{results: 1, bodies: []string{"ld.global.u32 x, [a];", "atom.relaxed.sys.global.cas.b32 y, [a], 7, 8;"}}
 	require.Equal(t, []string{"0"}, p.outcomes(t, 40))
 }
+
+// A strong write ends no plain reads for other strong writes, which it does not
+// come before.
+func TestWeakReadBetweenStrongWrites(t *testing.T) {
+	p := &program{results: 1, bodies: []string{
+		lines("ld.global.u32 x, [a];", fence, storeY),
+		lines(pollY, fence, storeX, "st.relaxed.sys.global.u32 [a+512], 1;"),
+		"POLL: ld.relaxed.sys.global.u32 y, [a+512]; setp.ne.u32 p, y, 1; @p bra POLL; mov.u32 z, y; st.relaxed.gpu.global.u32 [a], 2;",
+	}}
+	p.bodies[1] = "POLL: ld.relaxed.sys.global.u32 y, [a+256]; setp.ne.u32 p, y, 1; @p bra POLL; fence.acq_rel.sys; st.relaxed.sys.global.u32 [a], 1;"
+	p.bodies[2] = "POLL: ld.relaxed.gpu.global.u32 y, [a]; setp.ne.u32 p, y, 1; @p bra POLL; st.relaxed.sys.global.u32 [a], 2;"
+	require.Equal(t, []string{"race", "stuck"}, p.outcomes(t, 40))
+}
+
+// Atomics pass on which reads are done, also those that return nothing.
+func TestWeakPassingOnCredits(t *testing.T) {
+	p := &program{results: 1, bodies: []string{
+		lines("ld.global.u32 x, [a];", "bar.sync 0;", storeY),
+		lines(pollY, fence, "st.relaxed.sys.global.u32 [a+512], 1;"),
+		"nanosleep.u32 100000; red.relaxed.sys.global.add.u32 [a+512], 1;",
+		"POLL: nanosleep.u32 100000; atom.relaxed.sys.global.or.b32 y, [a+512], 0; setp.ne.u32 p, y, 2; @p bra POLL; st.global.u32 [a], 1;",
+	}}
+	require.Equal(t, []string{"0"}, p.outcomes(t, 40))
+}

@@ -56,6 +56,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
 	var before [maxAtomVec]uint64
 	var passed []*releases
+	done := origin
 	for i := uint64(0); i*granule < a.bytes; i++ {
 		at := off + i*granule
 		c := sh.at(at)
@@ -79,7 +80,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 		if a.src.Op == ptx.OpAtom {
 			x.learn(vs, l, bytes, sem.level, sem.acquires)
 		}
-		passed = x.passOn(passed, vs, bytes, sem.level)
+		passed, done = x.passOn(passed, done, vs, bytes, sem.level)
 	}
 	if st := run(w, 1<<l); st != next || !writes {
 		return st
@@ -96,7 +97,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 			extra = &rare{passed: passed}
 		}
 		sh.at(at).addVersion(before[i], version{value: al.granuleAt(at), at: ws.moment, group: a.elem == 16,
-			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, rare: extra, r: x.r[l], bound: bound})
+			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, rare: extra, r: ws.join(x.r[l], done), bound: bound})
 	}
 	return next
 }
