@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,6 +104,40 @@ func TestWeakReadBetweenStrongWrites(t *testing.T) {
 	p.bodies[1] = "POLL: ld.relaxed.sys.global.u32 y, [a+256]; setp.ne.u32 p, y, 1; @p bra POLL; fence.acq_rel.sys; st.relaxed.sys.global.u32 [a], 1;"
 	p.bodies[2] = "POLL: ld.relaxed.gpu.global.u32 y, [a]; setp.ne.u32 p, y, 1; @p bra POLL; st.relaxed.sys.global.u32 [a], 2;"
 	require.Equal(t, []string{"race", "stuck"}, p.outcomes(t, 40))
+}
+
+// The host's loads are strong reads.
+func TestWeakHostLoads(t *testing.T) {
+	l := newLab(t, sim.Config{Weak: &sim.Weak{}})
+	h, err := l.devs[0].AllocHost(64, "flags")
+	require.NoError(t, err)
+	spin := "mov.u32 x, 0; LOOP: add.u32 x, x, 1; setp.lt.u32 p, x, 20000; @p bra LOOP; "
+	l.launch(shape{threads: 1}, "st.global.u32 [b], 1;"+spin, l.out, h.Ptr())
+	done, err := l.streams[0].Query()
+	require.NoError(t, err)
+	require.False(t, done)
+	h.Load32(0)
+	var f *device.Fault
+	require.ErrorAs(t, l.streams[0].Synchronize(context.Background()), &f)
+	require.Equal(t, device.Race, f.Kind)
+
+	// What it read, nobody behind it reads an older value than.
+	for seed := range uint64(40) {
+		l := newLab(t, sim.Config{Weak: &sim.Weak{}, Seed: seed})
+		h, err := l.devs[0].AllocHost(64, "flags")
+		require.NoError(t, err)
+		l.launch(shape{threads: 1}, "st.relaxed.sys.global.u32 [b], 1;"+spin, l.out, h.Ptr())
+		done, err := l.streams[0].Query()
+		require.NoError(t, err)
+		require.False(t, done)
+		require.Equal(t, uint32(1), h.Load32(0))
+		beside, err := l.devs[0].NewStream()
+		require.NoError(t, err)
+		l.streams[0] = beside
+		l.launch(shape{threads: 1}, "ld.relaxed.sys.global.u32 x, [b]; st.global.u32 [a], x;", l.out, h.Ptr())
+		require.NoError(t, l.sync(0))
+		require.Equal(t, []uint32{1}, l.words(1), "seed %d", seed)
+	}
 }
 
 // Atomics pass on which reads are done, also those that return nothing.

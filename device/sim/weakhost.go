@@ -161,13 +161,20 @@ func (a *agent) stores(al *alloc, off uint64, do func()) {
 		level: sysLevel, home: a.home, rel: rel, r: a.r[0], bound: clk})
 }
 
-// loads acquires what was released with the word of pinned memory that the host
-// loads.
+// loads does a strong load of a word of pinned memory: of the newest value, and
+// acquires what was released with it. After a fault nothing is checked.
 func (a *agent) loads(al *alloc, off uint64) {
-	if a == nil || al.shadow == nil {
+	if a == nil || a.ws.m.err != nil {
 		return
 	}
-	if c := al.shadow.at(off); c.more != nil {
-		a.learn(c.more.versions, 0, bytesOf(off, 4), sysLevel, true)
+	c, bytes := al.cells().at(off), bytesOf(off, 4)
+	if other, races := a.checkRead(c, 0, bytes, strongRead); races {
+		a.race(al, off, bytes, "a strong read", other)
+		return
+	}
+	c.addRead(&a.weakWarp, read{a.slot, a.clk, hostPC, 1, bytes, strongRead})
+	if c.more != nil && len(c.more.versions) > 0 {
+		a.seesNewest(c.more.versions, 0, bytes)
+		a.learn(c.more.versions, 0, bytes, sysLevel, true)
 	}
 }
