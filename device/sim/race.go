@@ -79,9 +79,15 @@ func (x *weakWarp) checkRead(c *cell, l int, bytes uint8, kind readKind) (other 
 	if e := x.unordered(m.older, l, bytes, kind); e != nil {
 		return e.side("a strong write"), true
 	}
-	for i := range m.versions {
-		if e := &m.versions[i].by; e.bytes&bytes != 0 && !x.mayRead(l, e, kind) {
-			return e.side("a strong write"), true
+	var chained uint8 // what a later version was chained to that does not race
+	for i := len(m.versions) - 1; i >= 0; i-- {
+		v := &m.versions[i]
+		at := v.by.bytes & bytes
+		if at&^chained != 0 && !x.mayRead(l, &v.by, kind) && !(kind == plainRead && x.saw(v, l, at)) {
+			return v.by.side("a strong write"), true
+		}
+		if chained &^= at; v.chained {
+			chained |= at
 		}
 	}
 	return side{}, false

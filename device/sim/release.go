@@ -67,10 +67,12 @@ func (x *weakWarp) releaseAt(l int, lv level, clk uint32) *releases {
 }
 
 // passOn adds to list what the last versions carry that an atomic of x with the
-// scope of a level replaces, and to r which reads they tell to be done. A write precedes a read in observation order through
+// scope of a level replaces, and to r which reads they tell to be done, and reports
+// whether it is morally strong with all of them. A write precedes a read in observation order through
 // atomics if each step, from a write to who reads it, is morally strong (PTX ISA,
 // "Observation Order"); the ends need not be.
-func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, lv level) ([]*releases, *view) {
+func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, lv level) (passed []*releases, done *view, all bool) {
+	all = true
 	for i := len(vs) - 1; i >= 0 && bytes != 0; i-- {
 		v := &vs[i]
 		if v.by.bytes&bytes == 0 {
@@ -78,6 +80,7 @@ func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, 
 		}
 		bytes &^= v.by.bytes
 		if !x.reaches(v, lv) {
+			all = false
 			continue
 		}
 		for _, rel := range v.passed() {
@@ -90,7 +93,7 @@ func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, 
 			r = x.ws.join(r, x.tells(v))
 		}
 	}
-	return list, r
+	return list, r, all
 }
 
 // addReleases adds rel to list, in one with what came from the same CTA.

@@ -25,6 +25,9 @@ type version struct {
 	bound uint32 // the clock up to which the writer's own loads were done
 	level level
 	group bool // others have the same moment
+	// chained is set if an atomic wrote it that is morally strong with all it replaced:
+	// those come before whoever comes after it.
+	chained bool
 }
 
 // rare is what few versions have.
@@ -57,6 +60,7 @@ type seen struct {
 	turn      uint32 // weakWarp.turn of the last read in vain
 	bytes     uint8
 	stale     uint8
+	near      bool // morally strong with the write
 }
 
 // known reports whether lane l has to see a version, at some of the bytes, or a
@@ -131,22 +135,49 @@ func behind(vs []version, i int, bytes uint8) (from int, stale bool) {
 	return i, stale
 }
 
-// entry returns lane l's entry among those who read a version, or nil.
-func (x *weakWarp) entry(v *version, l int, bytes uint8) *seen {
-	if s := &v.seen; s.is(x, l, bytes) {
+// saw reports whether lane l comes after a read of a version, at the bytes, that is
+// morally strong with its write. The write then comes before whatever the lane does
+// next: causality order begins with observation order (PTX ISA, "Causality Order").
+func (x *weakWarp) saw(v *version, l int, bytes uint8) bool {
+	if v.seen.near && bytes&^v.seen.bytes == 0 && x.knowsSeen(&v.seen, l) {
+		return true
+	}
+	others := v.others()
+	for i := range others {
+		if s := &others[i]; s.near && bytes&^s.bytes == 0 && x.knowsSeen(s, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// entry returns the entry of lane l's reads of a version with the scope of a level,
+// or nil.
+func (x *weakWarp) entry(v *version, l int, bytes uint8, lv level) *seen {
+	near := x.reaches(v, lv)
+	if s := &v.seen; s.is(x, l, bytes, near) {
 		return s
 	}
 	others := v.others()
 	for i := range others {
-		if s := &others[i]; s.is(x, l, bytes) {
+		if s := &others[i]; s.is(x, l, bytes, near) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (s *seen) is(x *weakWarp, l int, bytes uint8) bool {
-	return s.slot == x.slot && s.lanes>>l&1 != 0 && s.bytes == bytes && s.clk >= x.birth
+func (s *seen) is(x *weakWarp, l int, bytes uint8, near bool) bool {
+	return s.slot == x.slot && s.lanes>>l&1 != 0 && s.bytes == bytes && s.clk >= x.birth && s.near == near
+}
+
+// sees returns the entry of lane l's reads of a version; a new one says how often
+// it read in vain before.
+func (x *weakWarp) sees(v *version, l int, bytes uint8, lv level, waited uint8) *seen {
+	if s := x.entry(v, l, bytes, lv); s != nil {
+		return s
+	}
+	return v.addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited, near: x.reaches(v, lv)})
 }
 
 // pick chooses from n versions, the first of which is the oldest: half of the time
@@ -177,7 +208,7 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 		last[i] = x.newest(vs, from[i], bytes, sem.level)
 		if from[i] != last[i] {
 			several = true
-			if s := x.entry(&vs[from[i]], l, bytes); s != nil {
+			if s := x.entry(&vs[from[i]], l, bytes, sem.level); s != nil {
 				waited = max(waited, s.stale)
 			}
 		}
@@ -198,10 +229,7 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 		vs := c.more.versions
 		values[i] = vs[from[i]].value
 		at, stale := behind(vs[:last[i]+1], from[i], bytes)
-		s := x.entry(&vs[at], l, bytes)
-		if s == nil {
-			s = vs[at].addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited})
-		}
+		s := x.sees(&vs[at], l, bytes, sem.level, waited)
 		if stale {
 			if s.turn != x.turn { // the lanes of one load count once
 				s.turn = x.turn
@@ -214,11 +242,9 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 }
 
 // seesNewest notes that lane l read the newest version.
-func (x *weakWarp) seesNewest(vs []version, l int, bytes uint8) {
+func (x *weakWarp) seesNewest(vs []version, l int, bytes uint8, lv level) {
 	at, _ := behind(vs, len(vs)-1, bytes)
-	if x.entry(&vs[at], l, bytes) == nil {
-		vs[at].addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes})
-	}
+	x.sees(&vs[at], l, bytes, lv, 0)
 }
 
 // pickMoment moves from on to the versions that two granules had at one moment.
@@ -300,7 +326,7 @@ func (v *version) addSeen(n seen) *seen {
 
 // with adds the lanes of n to s if that is all they differ in.
 func (s *seen) with(n seen) bool {
-	if s.slot != n.slot || s.clk != n.clk || s.bytes != n.bytes {
+	if s.slot != n.slot || s.clk != n.clk || s.bytes != n.bytes || s.near != n.near {
 		return false
 	}
 	s.lanes |= n.lanes
@@ -360,6 +386,9 @@ func (c *cell) addVersion(before uint64, v version) {
 // retireOldest drops the first version.
 func (m *more) retireOldest() {
 	gone := m.versions[0].by
+	if v := &m.versions[1]; v.chained {
+		gone.bytes &^= v.by.bytes // who races with it races with that one
+	}
 	copy(m.versions, m.versions[1:])
 	m.versions = m.versions[:len(m.versions)-1]
 	if gone.bytes == 0 {

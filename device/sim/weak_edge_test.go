@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,4 +150,52 @@ func TestWeakPassingOnCredits(t *testing.T) {
 		"POLL: nanosleep.u32 100000; atom.relaxed.sys.global.or.b32 y, [a+512], 0; setp.ne.u32 p, y, 2; @p bra POLL; st.global.u32 [a], 1;",
 	}}
 	require.Equal(t, []string{"0"}, p.outcomes(t, 40))
+}
+
+// Who has seen a strong write comes after it: its plain accesses do not race with
+// that, if the two are morally strong.
+func TestWeakSeenWrite(t *testing.T) {
+	const reset = "st.global.u32 [a+256], 0;"
+	for _, test := range []struct {
+		name   string
+		bodies []string
+		want   []string
+	}{
+		{"a plain write", []string{storeY, lines(pollY, reset)}, []string{"0"}},
+		{"a plain read", []string{storeY, lines(pollY, "ld.global.u32 x, [a+256]; st.global.u32 [b], x;")}, []string{"1"}},
+		{"told to another", []string{storeY, lines(pollY, fence, storeX),
+			lines("POLL: ld.relaxed.sys.global.u32 y, [a]; setp.ne.u32 p, y, 1; @p bra POLL;", fence, reset)}, []string{"0"}},
+		{"told without a fence", []string{storeY, lines(pollY, storeX),
+			lines("POLL: ld.relaxed.sys.global.u32 y, [a]; setp.ne.u32 p, y, 1; @p bra POLL;", fence, reset)}, []string{"race"}},
+		{"a scope that does not reach", []string{"st.relaxed.gpu.global.u32 [a+256], 1;", lines(pollY, reset)}, []string{"race", "stuck"}},
+		{"two writes", []string{lines(storeY, "st.relaxed.sys.global.u32 [a+256], 1;"), lines(pollY, reset)}, []string{"race"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &program{bodies: test.bodies, results: 1}
+			got := p.outcomes(t, 40)
+			require.Subset(t, got, test.want)
+			if test.name != "two writes" {
+				require.Equal(t, test.want, got)
+			}
+		})
+	}
+}
+
+// Atomics come after those whose results they read, however many.
+func TestWeakLastOfMany(t *testing.T) {
+	count := `
+		mov.u32 z, 0;
+		LOOP: add.u32 z, z, 1;
+		atom.relaxed.%s.global.add.u32 x, [a], 1;
+		setp.eq.u32 p, x, 17;
+		@p st.global.u32 [a], 0;
+		setp.lt.u32 q, z, 6;
+		@q bra LOOP;
+		@p ld.global.u32 x, [a];
+		@p st.global.u32 [b], x;`
+	sys, gpu := fmt.Sprintf(count, "sys"), fmt.Sprintf(count, "gpu")
+	p := &program{results: 1, bodies: []string{sys, sys, sys}}
+	require.Equal(t, []string{"0"}, p.outcomes(t, 40))
+	p.bodies[1] = gpu
+	require.Equal(t, []string{"race"}, p.outcomes(t, 40))
 }

@@ -56,7 +56,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 	writes := !a.atom.compares || a.matches(w, l, al.data[off:])
 	var before [maxAtomVec]uint64
 	var passed []*releases
-	done := origin
+	done, chained := origin, true
 	for i := uint64(0); i*granule < a.bytes; i++ {
 		at := off + i*granule
 		c := sh.at(at)
@@ -75,12 +75,14 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 		}
 		vs := c.more.versions
 		if !writes {
-			x.seesNewest(vs, l, bytes)
+			x.seesNewest(vs, l, bytes, sem.level)
 		}
 		if a.src.Op == ptx.OpAtom {
 			x.learn(vs, l, bytes, sem.level, sem.acquires)
 		}
-		passed, done = x.passOn(passed, done, vs, bytes, sem.level)
+		var all bool
+		passed, done, all = x.passOn(passed, done, vs, bytes, sem.level)
+		chained = chained && all
 	}
 	if st := run(w, 1<<l); st != next || !writes {
 		return st
@@ -96,7 +98,7 @@ func (w *warp) atomic(a *access, run exec, al *alloc, off uint64, l int, sem sem
 		if passed != nil {
 			extra = &rare{passed: passed}
 		}
-		sh.at(at).addVersion(before[i], version{value: al.granuleAt(at), at: ws.moment, group: a.elem == 16,
+		sh.at(at).addVersion(before[i], version{value: al.granuleAt(at), at: ws.moment, group: a.elem == 16, chained: chained,
 			by: write{x.slot, x.clk, pc, uint8(l), bytes}, level: sem.level, home: x.home, rel: rel, rare: extra, r: ws.join(x.r[l], done), bound: bound})
 	}
 	return next

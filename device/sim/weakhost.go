@@ -174,7 +174,7 @@ func (a *agent) loads(al *alloc, off uint64) {
 	}
 	c.addRead(&a.weakWarp, read{a.slot, a.clk, hostPC, 1, bytes, strongRead})
 	if c.more != nil && len(c.more.versions) > 0 {
-		a.seesNewest(c.more.versions, 0, bytes)
+		a.seesNewest(c.more.versions, 0, bytes, sysLevel)
 		a.learn(c.more.versions, 0, bytes, sysLevel, true)
 	}
 }
