@@ -159,16 +159,20 @@ func (w *warp) writeStrong(a *access, al *alloc, m uint32, sem semantics) status
 	ws := x.ws
 	n, size := ws.piecesOf(a)
 	backward := n > 1 && ws.chance(2)
+	order := ws.order(m)
 	lines := uint32(0)
 	if size == 16 && ws.facts&(WholePack|WholeLine) == WholePack|WholeLine && w.sharesLine(al) {
 		lines = wholeLines(&w.off, m)
+		if order == downward {
+			lines >>= 1 // the lanes but the last follow it
+		}
 	}
 	released := x.clk
 	if sem.releases {
 		x.tick()
 	}
-	for ; m != 0; m &= m - 1 {
-		l := lowest(m)
+	for m != 0 {
+		l := order.take(&m)
 		rel, bound := x.rel[l], x.bound[l]
 		if sem.releases {
 			rel, bound = x.releaseAt(l, sem.level, released), released

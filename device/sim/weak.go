@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/ncclgo/ncclgo/device/ptx"
@@ -98,6 +99,29 @@ func newWeakState(m *Machine) *weakState {
 
 // chance returns true once in n.
 func (ws *weakState) chance(n uint64) bool { return ws.rng.next()>>32*n>>32 == 0 }
+
+// laneOrder is the order in which lanes do what they do at one instruction.
+type laneOrder bool
+
+const (
+	upward   laneOrder = false
+	downward laneOrder = true
+)
+
+// order chooses the order of the lanes of m.
+func (ws *weakState) order(m uint32) laneOrder {
+	return laneOrder(m&(m-1) != 0 && ws.chance(2))
+}
+
+// take removes the next lane from m.
+func (o laneOrder) take(m *uint32) int {
+	l := lowest(*m)
+	if o == downward {
+		l = 31 - bits.LeadingZeros32(*m)
+	}
+	*m &^= 1 << l
+	return l
+}
 
 // level is how far a scope reaches.
 type level uint8

@@ -141,6 +141,14 @@ func TestWeakHostLoads(t *testing.T) {
 	}
 }
 
+// The lanes of an instruction are in no order.
+func TestWeakLaneOrder(t *testing.T) {
+	p := &program{threads: 2, results: 2, bodies: []string{"atom.relaxed.sys.global.add.u32 x, [a], 1; mad.wide.u32 b, t, 4, b; st.global.u32 [b], x;"}}
+	require.Equal(t, []string{"0 1", "1 0"}, p.outcomes(t, 40))
+	p = &program{threads: 2, results: 1, bodies: []string{"st.relaxed.sys.global.u32 [a], t; bar.sync 0; ld.global.u32 x, [a]; setp.ne.u32 p, t, 0; @!p st.global.u32 [b], x;"}}
+	require.Equal(t, []string{"0", "1"}, p.outcomes(t, 40))
+}
+
 // Atomics pass on which reads are done, also those that return nothing.
 func TestWeakPassingOnCredits(t *testing.T) {
 	p := &program{results: 1, bodies: []string{

@@ -6,7 +6,7 @@ import (
 )
 
 // atomWeakly is the exec of atomics: each lane reads the newest value and replaces
-// it at once.
+// it at once, in an order that the seed chooses.
 func atomWeakly(a *access) exec {
 	sem := semanticsOf(a.src)
 	run := atomNow(a)
@@ -19,8 +19,8 @@ func atomWeakly(a *access) exec {
 		if sem.releases {
 			x.tick()
 		}
-		for ; m != 0; m &= m - 1 {
-			l := lowest(m)
+		for order := x.ws.order(m); m != 0; {
+			l := order.take(&m)
 			if _, f := a.bytesAt(w, l, true); f != nil {
 				return w.failWith(f)
 			}
