@@ -96,10 +96,12 @@ func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, 
 	return list, r, all
 }
 
-// addReleases adds rel to list, in one with what came from the same CTA.
+// addReleases adds rel to list, in one with what came from the same CTA. All CTAs of
+// a GPU that ended are as far from everybody: what came from them is one, or lists
+// would grow with every launch.
 func (ws *weakState) addReleases(list []*releases, rel *releases) []*releases {
 	for i, o := range list {
-		if o.home == rel.home {
+		if o.home == rel.home || o.home.gpu == rel.home.gpu && o.home.ended && rel.home.ended {
 			if o != rel {
 				list[i] = ws.joinReleases(o, rel)
 			}

@@ -104,6 +104,7 @@ func (ws *weakState) kernelStarts(k *kernel) {
 // ctaEnds takes what the threads of a CTA that ended knew and did, and their slots.
 func (ws *weakState) ctaEnds(c *cta) {
 	k := c.kernel
+	c.home.ended = true
 	parts := make([]reach, 0, len(c.warps))
 	for _, w := range c.warps {
 		x := w.weak

@@ -8,6 +8,15 @@ import "slices"
 // is what nobody is slow enough for.
 const keptVersions = 8
 
+// Two bounds, or what is kept would grow with every launch that polls a word or adds
+// to it: keptReaders is how many reads of a version tell who may not go behind it,
+// before it counts as read by everybody; keptOlder is with how many of the strong
+// writes of a granule that are no longer among its values races are found.
+const (
+	keptReaders = 4096
+	keptOlder   = 4096
+)
+
 // mostStale is how many reads of a location in a row a lane may find stale.
 const mostStale = 4
 
@@ -25,6 +34,9 @@ type version struct {
 	bound uint32 // the clock up to which the writer's own loads were done
 	level level
 	group bool // others have the same moment
+	// common is set if so many have read it that it counts as read by all. There are
+	// no older ones then.
+	common bool
 	// chained is set if an atomic wrote it that is morally strong with all it replaced:
 	// those come before whoever comes after it.
 	chained bool
@@ -139,7 +151,7 @@ func behind(vs []version, i int, bytes uint8) (from int, stale bool) {
 // morally strong with its write. The write then comes before whatever the lane does
 // next: causality order begins with observation order (PTX ISA, "Causality Order").
 func (x *weakWarp) saw(v *version, l int, bytes uint8) bool {
-	if v.seen.near && bytes&^v.seen.bytes == 0 && x.knowsSeen(&v.seen, l) {
+	if v.common || v.seen.near && bytes&^v.seen.bytes == 0 && x.knowsSeen(&v.seen, l) {
 		return true
 	}
 	others := v.others()
@@ -172,8 +184,11 @@ func (s *seen) is(x *weakWarp, l int, bytes uint8, near bool) bool {
 }
 
 // sees returns the entry of lane l's reads of a version; a new one says how often
-// it read in vain before.
+// it read in vain before. Common versions have none.
 func (x *weakWarp) sees(v *version, l int, bytes uint8, lv level, waited uint8) *seen {
+	if v.common {
+		return nil
+	}
 	if s := x.entry(v, l, bytes, lv); s != nil {
 		return s
 	}
@@ -231,13 +246,16 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 		at, stale := behind(vs[:last[i]+1], from[i], bytes)
 		s := x.sees(&vs[at], l, bytes, sem.level, waited)
 		if stale {
-			if s.turn != x.turn { // the lanes of one load count once
+			if s != nil && s.turn != x.turn { // the lanes of one load count once
 				s.turn = x.turn
 				s.stale++
 			}
 			w.m.epoch++ // another read may see more: this is no wait
 		}
 		x.learn(vs[:from[i]+1], l, bytes, sem.level, sem.acquires)
+		if len(vs[at].others()) >= keptReaders {
+			c.more.makeCommon(at)
+		}
 	}
 }
 
@@ -403,7 +421,19 @@ func (m *more) retireOldest() {
 			kept = append(kept, e)
 		}
 	}
+	if len(kept) == keptOlder {
+		kept = slices.Delete(kept, 0, 1)
+	}
 	m.older = append(kept, gone)
+}
+
+// makeCommon drops the versions before one, and who has read that.
+func (m *more) makeCommon(i int) {
+	for range i {
+		m.retireOldest()
+	}
+	v := &m.versions[0]
+	v.common, v.seen, v.rare.others = true, seen{}, nil
 }
 
 // settle notes a plain write, which all versions come before: whoever

@@ -146,8 +146,9 @@ func levelOf(s ptx.Scope) level {
 
 // home is where threads are: the CTA, and its GPU. There is one for each CTA.
 type home struct {
-	gpu int   // -1 is the host
-	sc  *view // what fence.sc of its threads share
+	gpu   int   // -1 is the host
+	sc    *view // what fence.sc of its threads share
+	ended bool  // nobody is there any more, nor will be
 }
 
 // distance returns the smallest level that includes both.
