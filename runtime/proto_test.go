@@ -9,6 +9,7 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/device/sim"
+	"github.com/ncclgo/ncclgo/generated"
 	"github.com/ncclgo/ncclgo/runtime/internal/fakedevice"
 )
 
@@ -53,5 +54,24 @@ func TestFIFOsOfUsableProtocols(t *testing.T) {
 		require.Contains(t, log, "LL recv from")
 		require.Contains(t, log, "Simple recv from")
 		require.Equal(t, machine == "dgx-h100", strings.Contains(log, "LL128 recv from"), "%s:\n%s", machine, log)
+	}
+}
+
+// TestLaunchBounds: of a large operation every kernel gets all the threads it was
+// compiled for. The planner has the numbers too, as those of NCCL.
+func TestLaunchBounds(t *testing.T) {
+	for _, proto := range []coll.Proto{coll.LL, coll.LL128, coll.Simple} {
+		_, cfg := fakes(t, 2)
+		cfg.Getenv = variables("NCCL_PROTO", proto.String())
+		threads := 0
+		cfg.OnLaunch = func(l LaunchInfo) {
+			kernel, err := generated.Lookup(l.Variant, fakeInfo.SM)
+			require.NoError(t, err)
+			threads = l.Threads
+			require.Equal(t, kernel.MaxThreads, threads, "%v", proto)
+		}
+		comms := mustInit(t, cfg)
+		require.NoError(t, comms[0].AllReduce(someBuffer, someBuffer, 1<<28, coll.Float32, coll.OpSum, named(comms[0], "s")))
+		require.NotZero(t, threads)
 	}
 }
