@@ -90,7 +90,7 @@ func (x *weakWarp) passOn(list []*releases, r *view, vs []version, bytes uint8, 
 			list = x.ws.addReleases(list, v.rel)
 		}
 		if v.home != nil {
-			r = x.ws.join(r, x.tells(v))
+			r = x.ws.tell(r, v)
 		}
 	}
 	return list, r, all

@@ -163,10 +163,8 @@ func (x *weakWarp) saw(v *version, l int, bytes uint8) bool {
 	return false
 }
 
-// entry returns the entry of lane l's reads of a version with the scope of a level,
-// or nil.
-func (x *weakWarp) entry(v *version, l int, bytes uint8, lv level) *seen {
-	near := x.reaches(v, lv)
+// entry returns the entry of lane l's reads of a version, or nil.
+func (x *weakWarp) entry(v *version, l int, bytes uint8, near bool) *seen {
 	if s := &v.seen; s.is(x, l, bytes, near) {
 		return s
 	}
@@ -189,10 +187,11 @@ func (x *weakWarp) sees(v *version, l int, bytes uint8, lv level, waited uint8) 
 	if v.common {
 		return nil
 	}
-	if s := x.entry(v, l, bytes, lv); s != nil {
+	near := x.reaches(v, lv)
+	if s := x.entry(v, l, bytes, near); s != nil {
 		return s
 	}
-	return v.addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited, near: x.reaches(v, lv)})
+	return v.addSeen(seen{slot: x.slot, clk: x.clk, lanes: 1 << l, bytes: bytes, stale: waited, near: near})
 }
 
 // pick chooses from n versions, the first of which is the oldest: half of the time
@@ -223,7 +222,8 @@ func (x *weakWarp) readVersions(w *warp, l int, cells []*cell, bytes uint8, sem 
 		last[i] = x.newest(vs, from[i], bytes, sem.level)
 		if from[i] != last[i] {
 			several = true
-			if s := x.entry(&vs[from[i]], l, bytes, sem.level); s != nil {
+			v := &vs[from[i]]
+			if s := x.entry(v, l, bytes, x.reaches(v, sem.level)); s != nil {
 				waited = max(waited, s.stale)
 			}
 		}
@@ -366,7 +366,7 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 		if v.home == nil || !x.reaches(v, lv) {
 			continue
 		}
-		x.r[l] = x.ws.join(x.r[l], x.tells(v))
+		x.r[l] = x.ws.tell(x.r[l], v)
 		if v.rel != nil {
 			x.acquire(v.rel, l, lv, acquires)
 		}
@@ -376,13 +376,13 @@ func (x *weakWarp) learn(vs []version, l int, bytes uint8, lv level, acquires bo
 	}
 }
 
-// tells returns the events whose reads were done before a version was written, as
-// far as its writer knew.
-func (x *weakWarp) tells(v *version) *view {
+// tell adds to r the events whose reads the writer of a version knew to be done.
+func (ws *weakState) tell(r *view, v *version) *view {
+	r = ws.join(r, v.r)
 	if v.bound == 0 {
-		return v.r
+		return r
 	}
-	return x.ws.with(v.r, reach{v.by.slot, 1 << v.by.lane, v.bound})
+	return ws.with(r, reach{v.by.slot, 1 << v.by.lane, v.bound})
 }
 
 // addVersion notes a strong write, after which the granule holds v.value, and
