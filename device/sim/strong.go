@@ -153,13 +153,30 @@ func storeStrong(a *access) exec {
 	}
 }
 
+// ascending reports whether accesses of n bytes of the lanes of m lie behind one
+// another, as most do: then their order does not matter.
+func ascending(offs *row64, m uint32, n uint64) bool {
+	end := uint64(0)
+	for ; m != 0; m &= m - 1 {
+		off := offs[lowest(m)]
+		if off < end {
+			return false
+		}
+		end = off + n
+	}
+	return true
+}
+
 // writeStrong does strong stores of the lanes of m, at w.off.
 func (w *warp) writeStrong(a *access, al *alloc, m uint32, sem semantics) status {
 	x, sh, pc := w.weak, al.cells(), w.pc
 	ws := x.ws
 	n, size := ws.piecesOf(a)
 	backward := n > 1 && ws.chance(2)
-	order := ws.order(m)
+	order := upward
+	if !ascending(&w.off, m, a.bytes) {
+		order = ws.order(m)
+	}
 	lines := uint32(0)
 	if size == 16 && ws.facts&(WholePack|WholeLine) == WholePack|WholeLine && w.sharesLine(al) {
 		lines = wholeLines(&w.off, m)
