@@ -48,6 +48,11 @@ type Stats struct {
 	Kernels          uint64 // kernels that ended
 	CTAs             uint64 // CTAs that ended
 	Nanoseconds      uint64 // simulated time
+	// UnorderedStores counts, with weak memory, strong stores that nothing orders
+	// behind the strong write they replace. The PTX ISA lets either be the last, and
+	// the machine shows one of the two: only where there are none does it show all
+	// (docs/MEMORY-MODEL.md).
+	UnorderedStores uint64
 }
 
 var _ device.Driver = (*Machine)(nil)

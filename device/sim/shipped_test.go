@@ -204,6 +204,7 @@ func TestShippedRingNeedsNoFacts(t *testing.T) {
 				r.check(t)
 				r.run(t)
 				r.check(t)
+				require.Zero(t, r.m.Stats().UnorderedStores)
 			})
 		}
 	}

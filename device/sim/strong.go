@@ -210,6 +210,9 @@ func (w *warp) writeStrong(a *access, al *alloc, m uint32, sem semantics) status
 				if other, races := x.checkWrite(c, l, bytes, true); races {
 					return w.failWith(w.race(pc, l, al, at, bytes, "a strong write", other))
 				}
+				if x.overtakes(c, l, bytes) {
+					w.m.stats.UnorderedStores++
+				}
 				before := al.granuleAt(at)
 				k := min(size, granule)
 				copy(al.data[at:at+k], buf[i*size+at-off:])

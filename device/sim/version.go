@@ -385,6 +385,21 @@ func (ws *weakState) tell(r *view, v *version) *view {
 	return ws.with(r, reach{v.by.slot, 1 << v.by.lane, v.bound})
 }
 
+// overtakes reports whether nothing orders a write of lane l behind the last strong
+// one of the bytes.
+func (x *weakWarp) overtakes(c *cell, l int, bytes uint8) bool {
+	if c.more == nil {
+		return false
+	}
+	vs := c.more.versions
+	for i := len(vs) - 1; i >= 0; i-- {
+		if v := &vs[i]; v.by.bytes&bytes != 0 {
+			return !x.knows(l, v.by.slot, v.by.lane, v.by.clk) && !x.saw(v, l, v.by.bytes&bytes)
+		}
+	}
+	return false
+}
+
 // addVersion notes a strong write, after which the granule holds v.value, and
 // before it held before.
 func (c *cell) addVersion(before uint64, v version) {

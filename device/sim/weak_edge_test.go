@@ -207,3 +207,27 @@ func TestWeakLastOfMany(t *testing.T) {
 	p.bodies[1] = gpu
 	require.Equal(t, []string{"race"}, p.outcomes(t, 40))
 }
+
+// Strong stores that nothing orders are counted: others have more outcomes than the
+// machine shows.
+func TestWeakUnorderedStores(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		second string
+		want   uint64
+	}{
+		{"unordered", "nanosleep.u32 100000; st.relaxed.sys.global.u32 [a], 2;", 1},
+		{"seen", "POLL: ld.relaxed.sys.global.u32 x, [a]; setp.ne.u32 p, x, 1; @p bra POLL; st.relaxed.sys.global.u32 [a], 2;", 0},
+		{"an atomic", "nanosleep.u32 100000; atom.relaxed.sys.global.exch.b32 x, [a], 2;", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLab(t, sim.Config{Devices: []device.Info{smallGPU(), smallGPU()}, Weak: &sim.Weak{}})
+			require.NoError(t, l.devs[1].EnablePeer(l.devs[0]))
+			l.launch(shape{threads: 1}, lines(storeX, storeX))
+			l.launch(shape{gpu: 1, threads: 1}, test.second, l.out)
+			require.NoError(t, l.sync(1))
+			require.NoError(t, l.sync(0))
+			require.Equal(t, test.want, l.m.Stats().UnorderedStores)
+		})
+	}
+}

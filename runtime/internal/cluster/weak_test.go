@@ -73,6 +73,7 @@ func TestWeakAlternatingProtocols(t *testing.T) {
 			pending = append(pending, c.allReduce(&r, seed<<8+uint64(i)))
 		}
 		require.NoError(t, c.wait(), "seed %d", seed)
+		require.Zero(t, c.Machine.Stats().UnorderedStores, "seed %d", seed)
 		for _, o := range pending {
 			c.check(o)
 		}
@@ -100,6 +101,7 @@ func weakRun(t *testing.T, proto coll.Proto, weak *sim.Weak, seed uint64) bool {
 	r := weakShape(proto, c.slot, s.ranks, seed)
 	o := c.allReduce(&r, seed)
 	require.NoError(t, c.wait(), "seed %d", seed)
+	require.Zero(t, c.Machine.Stats().UnorderedStores, "seed %d", seed)
 	var wrong *Mismatch
 	err := c.Check(o)
 	if errors.As(err, &wrong) && wrong.What == Result {
