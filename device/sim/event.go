@@ -10,18 +10,19 @@ import (
 )
 
 // event is a mark in a stream. It implements [device.Event]. Each Record has a
-// ticket; the event is complete when its last ticket is.
+// ticket; the event is complete when its last ticket is. Records on several streams
+// may be done in another order than that of their tickets.
 type event struct {
 	m *Machine
 
 	// What follows is guarded by m.mu.
 
-	recorded  uint64
-	completed uint64
-	at        uint64 // simulated nanoseconds of the last completion
-	closed    bool
-	mark      *mark      // of the last Record, if it was in a capture
-	known     []ticketed // in the weak model: what the last Records left behind
+	recorded uint64
+	pending  []uint64 // tickets of Records that are not done
+	at       uint64   // simulated nanoseconds at which the last Record was done
+	closed   bool
+	mark     *mark      // of the last Record, if it was in a capture
+	known    []ticketed // in the weak model: what the last Records left behind
 }
 
 // ticketed is what the work before a Record left behind.
@@ -44,18 +45,32 @@ func (e *event) leaves(ticket uint64, k knowledge) {
 // left returns what the work before a Record left behind, or before the next one
 // that is known.
 func (e *event) left(ticket uint64) knowledge {
+	best := ticketed{^uint64(0), nothingKnown}
 	for _, t := range e.known {
-		if ticket > 0 && t.ticket >= ticket {
-			return t.knowledge
+		if ticket > 0 && t.ticket >= ticket && t.ticket < best.ticket {
+			best = t
 		}
 	}
-	return nothingKnown
+	return best.knowledge
+}
+
+// expect gives the next Record its ticket.
+func (e *event) expect() (ticket uint64) {
+	e.recorded++
+	e.pending = append(e.pending, e.recorded)
+	return e.recorded
 }
 
 // complete marks a Record as done.
 func (e *event) complete(ticket, now uint64) {
-	e.completed, e.at = max(e.completed, ticket), now
+	e.pending = slices.DeleteFunc(e.pending, func(t uint64) bool { return t == ticket })
+	if ticket == e.recorded {
+		e.at = now
+	}
 }
+
+// over reports whether the Record of a ticket is done. There is none of ticket 0.
+func (e *event) over(ticket uint64) bool { return !slices.Contains(e.pending, ticket) }
 
 // ownEvent returns e as one of this machine's.
 func (m *Machine) ownEvent(what string, e device.Event) (*event, error) {
@@ -69,7 +84,7 @@ func (m *Machine) ownEvent(what string, e device.Event) (*event, error) {
 	return ev, nil
 }
 
-func (e *event) done() bool { return e.completed >= e.recorded }
+func (e *event) done() bool { return e.over(e.recorded) }
 
 // settled refuses to ask an event that marks a place in a graph.
 func (e *event) settled(what string) error {
@@ -97,7 +112,7 @@ func (e *event) Synchronize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.m.await(ctx, func() bool { return e.completed >= ticket }, func() knowledge { return e.left(ticket) })
+	return e.m.await(ctx, func() bool { return e.over(ticket) }, func() knowledge { return e.left(ticket) })
 }
 
 func (e *event) Elapsed(start device.Event) (float64, error) {

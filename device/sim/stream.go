@@ -58,9 +58,8 @@ func (s *stream) add(it item) {
 
 // addRecord queues a Record of ev.
 func (s *stream) addRecord(ev *event) {
-	ev.recorded++
 	ev.mark = nil
-	s.add(item{record: ev, ticket: ev.recorded})
+	s.add(item{record: ev, ticket: ev.expect()})
 }
 
 func (s *stream) Device() device.Device { return s.gpu }
@@ -300,7 +299,7 @@ func (s *stream) advance() bool {
 			it.record.leaves(it.ticket, s.know)
 		}
 	case it.wait != nil:
-		if it.wait.completed < it.ticket {
+		if !it.wait.over(it.ticket) {
 			return false
 		}
 		if m.weak != nil {
