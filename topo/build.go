@@ -214,8 +214,8 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 	if e.Int("mlopart", -1) >= 0 {
 		return b.doc.errorAt(e, "-1 is allowed", "mlopart=%q: memory-locality partitions of a GPU", e.Text("mlopart"))
 	}
-	if len(b.ranks) == maxGPUs {
-		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", maxGPUs), "too many GPUs")
+	if len(b.ranks) == MaxGPUs {
+		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", MaxGPUs), "too many GPUs")
 	}
 	if other := b.ranks[g.Rank]; other != nil {
 		return b.doc.errorAt(e, "a rank has one GPU", "rank %d again; it is at line %d", g.Rank, other.Line)

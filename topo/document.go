@@ -17,13 +17,15 @@ import (
 // Version is the version of the topology file format (NCCL_TOPO_XML_VERSION).
 const Version = 1
 
+// MaxGPUs is the most GPUs of a system, each rank on a shared one counted: NCCL's
+// NCCL_TOPO_MAX_NODES (NCCL v2.30 src/include/graph.h).
+const MaxGPUs = 640
+
 // Limits on a file, so that a hostile one is refused instead of exhausting
-// memory, time or stack. maxGPUs is NCCL's NCCL_TOPO_MAX_NODES (NCCL v2.30
-// src/include/graph.h).
+// memory, time or stack. MaxGPUs is another.
 const (
 	maxElements = 1 << 14
 	maxDepth    = 64
-	maxGPUs     = 640
 )
 
 // Document is a topology file: NCCL's XML, version 1.

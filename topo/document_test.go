@@ -89,7 +89,7 @@ func TestSystemErrors(t *testing.T) {
 		{"duplicate switch", edit("</cpu>", strings.Repeat(`<pci busid="0:9:0.0" class="0x060400" link_speed="" link_width="0"/>`, 2)+"</cpu>"), `busid="0:9:0.0" again; one switch an address and host is allowed`},
 		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
 		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
-		{"GPUs", edit("</cpu>", manyGPUs(maxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
+		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
 		{"partition", edit(`gdr="1"`, `gdr="1" mlopart="0"`), `mlopart="0": memory-locality partitions of a GPU; -1 is allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
