@@ -85,8 +85,6 @@ func (c *Config) validate() error {
 		return refuse("stepbytes (-i) 0 never reaches maxbytes (-e) %d; give a step or a factor (-f)", c.MaxBytes)
 	case c.StepFactor > 1 && c.MinBytes == 0 && c.MaxBytes > 0:
 		return refuse("minbytes (-b) 0 times stepfactor (-f) %d never grows; start above 0 or step by bytes (-i)", c.StepFactor)
-	case c.HangRank >= c.Ranks():
-		return refuse("rank %d cannot hang: there are ranks 0 to %d", c.HangRank, c.Ranks()-1)
 	case c.Graphs > 0 && c.Blocking > 0:
 		return refuse("blocking (-z) %d with cudagraph (-G) %d: what is captured cannot be waited for; leave one of them out", c.Blocking, c.Graphs)
 	case c.Rival != "" && c.RanksPerGPU > 1:
@@ -99,11 +97,14 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// hangs refuses a rank that is to hang where nobody would wait for it: it is the
-// only one, or no size has an element.
+// hangs refuses a rank that is to hang where there is none, or where nobody would
+// wait for it: it is the only one, or no size has an element.
 func (c *Config) hangs(sizes []int64) error {
 	if c.HangRank < 0 {
 		return nil
+	}
+	if c.HangRank >= c.Ranks() {
+		return refuse("rank %d cannot hang: there are ranks 0 to %d", c.HangRank, c.Ranks()-1)
 	}
 	if c.Ranks() == 1 {
 		return refuse("--plant-hang %d: nobody waits for an only rank; give more (-g)", c.HangRank)

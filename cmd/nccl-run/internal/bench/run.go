@@ -9,6 +9,7 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/libnccl"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // Sink takes what a run finds, in order: Begin, then comments and rows, then
@@ -48,6 +49,10 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if n, gpus := m.NumGPUs(), c.Threads*c.GPUs; gpus > n {
 		return refuse("%d GPUs (-t %d times -g %d) are more than the %d of %s; give fewer%s",
 			gpus, c.Threads, c.GPUs, n, m.where(), m.instead())
+	}
+	if ranks := c.Ranks(); ranks > topo.MaxGPUs {
+		return refuse("--ranks-per-gpu %d: on %d GPUs these are %d ranks, and a communicator may have %d; give fewer",
+			c.RanksPerGPU, c.Threads*c.GPUs, ranks, topo.MaxGPUs)
 	}
 	if most := m.maxBuffer(c); c.MaxBytes > most {
 		return refuse("maxbytes (-e) %d is too large: here %d ranks may have buffers of up to %d bytes each",

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -235,7 +236,10 @@ func TestRunRefuses(t *testing.T) {
 			c.Algos, c.SkipUnbuilt = []coll.Algo{coll.Tree}, true
 		}, "nothing to run: not in this build"},
 		"more memory than the host has": {func(c *Config) { c.MaxBytes = 1 << 30 }, "here 2 ranks may have buffers of up to 715827882 bytes each"},
-		"channels":                      {func(c *Config) { c.Channels = 1000 }, "1000"},
+		"more ranks than a communicator has": {func(c *Config) {
+			c.RanksPerGPU, c.MinBytes, c.MaxBytes = math.MaxInt32, 0, 0
+		}, "--ranks-per-gpu 2147483647: on 2 GPUs these are 4294967294 ranks, and a communicator may have 640"},
+		"channels": {func(c *Config) { c.Channels = 1000 }, "1000"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
