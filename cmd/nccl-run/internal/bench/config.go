@@ -87,6 +87,8 @@ func (c *Config) validate() error {
 		return refuse("minbytes (-b) 0 times stepfactor (-f) %d never grows; start above 0 or step by bytes (-i)", c.StepFactor)
 	case c.Graphs > 0 && c.Blocking > 0:
 		return refuse("blocking (-z) %d with cudagraph (-G) %d: what is captured cannot be waited for; leave one of them out", c.Blocking, c.Graphs)
+	case c.WeakMemory && c.Agg > 1 && c.Blocking != 1 && c.Blocking != 2:
+		return refuse("--weak-memory with agg_iters (-m) %d: nothing orders the operations of a group, which share their buffers: that is a race; leave one of them out, or wait for each operation (-z 1)", c.Agg)
 	case c.Rival != "" && c.RanksPerGPU > 1:
 		return refuse("--vs with --ranks-per-gpu %d: NCCL refuses several ranks on one GPU; leave one of them out", c.RanksPerGPU)
 	case c.Rival != "" && c.Schedules > 1:

@@ -149,6 +149,15 @@ func TestRunMulSumInWeakMemory(t *testing.T) {
 	require.Contains(t, out.run.Notes, weakNote)
 }
 
+// Operations that are waited for one by one are no group.
+func TestRunInWeakMemoryWaits(t *testing.T) {
+	c := small()
+	c.WeakMemory, c.Agg, c.Blocking = true, 3, 2
+	var out recorder
+	require.NoError(t, Run(context.Background(), c, h200x2(t), noEnvironment, &out))
+	require.Zero(t, out.summary.OutOfBounds)
+}
+
 // GPUs that reach each other over PCIe, and only those, lack what NVLink promises.
 func TestWeakMemoryOfTopology(t *testing.T) {
 	require.Nil(t, weak(&Config{}, nil))
@@ -225,13 +234,14 @@ func TestRunRefuses(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"more ranks than GPUs": {func(c *Config) { c.GPUs = 3 }, "3 GPUs (-t 1 times -g 3) are more than the 2 of topology h200x2; give fewer, or another topology (--topo)"},
-		"graphs and waiting":   {func(c *Config) { c.Graphs, c.Blocking = 3, 2 }, "blocking (-z) 2 with cudagraph (-G) 3"},
-		"NCCL without GPUs":    {func(c *Config) { c.Rival = "libnccl.so.2" }, "--vs libnccl.so.2: NCCL needs GPUs; use --device cuda"},
-		"NCCL, shared GPUs":    {func(c *Config) { c.Rival, c.RanksPerGPU = "x", 2 }, "NCCL refuses several ranks on one GPU"},
-		"NCCL and waiting":     {func(c *Config) { c.Rival, c.Blocking = "x", 1 }, "--vs with blocking (-z) 1"},
-		"NCCL and schedules":   {func(c *Config) { c.Rival, c.Schedules = "x", 2 }, "--vs with --schedules 2"},
-		"not built":            {func(c *Config) { c.Algos = []coll.Algo{coll.Tree} }, "float sum: Tree: not in this build; possible: "},
+		"more ranks than GPUs":  {func(c *Config) { c.GPUs = 3 }, "3 GPUs (-t 1 times -g 3) are more than the 2 of topology h200x2; give fewer, or another topology (--topo)"},
+		"graphs and waiting":    {func(c *Config) { c.Graphs, c.Blocking = 3, 2 }, "blocking (-z) 2 with cudagraph (-G) 3"},
+		"weak memory of groups": {func(c *Config) { c.WeakMemory, c.Agg, c.Blocking = true, 2, 3 }, "--weak-memory with agg_iters (-m) 2: nothing orders the operations of a group"},
+		"NCCL without GPUs":     {func(c *Config) { c.Rival = "libnccl.so.2" }, "--vs libnccl.so.2: NCCL needs GPUs; use --device cuda"},
+		"NCCL, shared GPUs":     {func(c *Config) { c.Rival, c.RanksPerGPU = "x", 2 }, "NCCL refuses several ranks on one GPU"},
+		"NCCL and waiting":      {func(c *Config) { c.Rival, c.Blocking = "x", 1 }, "--vs with blocking (-z) 1"},
+		"NCCL and schedules":    {func(c *Config) { c.Rival, c.Schedules = "x", 2 }, "--vs with --schedules 2"},
+		"not built":             {func(c *Config) { c.Algos = []coll.Algo{coll.Tree} }, "float sum: Tree: not in this build; possible: "},
 		"nothing built": {func(c *Config) {
 			c.Algos, c.SkipUnbuilt = []coll.Algo{coll.Tree}, true
 		}, "nothing to run: not in this build"},
