@@ -156,7 +156,8 @@ func unknownCollective(word string) error {
 	if strings.HasPrefix(word, "-") {
 		return refusef("%s: name the collective first: nccl-run all-reduce [flags]", word)
 	}
-	if f, err := coll.ParseFunc(strings.TrimSuffix(word, "_perf")); err == nil {
+	// AllReduce comes here in another spelling, which Nearest finds.
+	if f, err := coll.ParseFunc(strings.TrimSuffix(word, "_perf")); err == nil && f != coll.AllReduce {
 		return refusef("%v: not in this build; this build runs all-reduce", f)
 	}
 	return refused{unknown("command", word, []string{"all-reduce", "doctor", "litmus", "warm"})}
