@@ -19,7 +19,7 @@ type progress struct {
 	shown bool      // the line is on the screen
 
 	plain     io.Writer // where w would be if it were a terminal
-	loading   time.Time // when the first kernel was ready
+	loading   time.Time // when the first kernel of this load was ready
 	announced bool      // that kernels are assembled
 }
 
@@ -59,6 +59,10 @@ func (p *progress) kernels(done, total int) {
 	now := p.now()
 	if p.loading.IsZero() {
 		p.loading = now
+	}
+	if done == total {
+		// Each communicator loads anew.
+		p.loading = time.Time{}
 	}
 	if !p.announced && done < total && now.Sub(p.loading) >= progressAfter {
 		p.announced = true
