@@ -44,10 +44,10 @@ type call struct {
 // that error is returned. If a device fails while the group is enqueued, the
 // operations of some ranks may be under way, and only [Comm.Abort] ends them.
 //
-// Operations of a group that read what another of it writes give any result: they
-// run at the same time. Every rank must add the same operations in the same
-// order, which is checked of the ranks that are in the group; it may hold the
-// operations of some ranks only, if the others are enqueued elsewhere.
+// Operations of a group that read or write what another of it writes give any
+// result: they run at the same time. Every rank must add the same operations in
+// the same order, which is checked of the ranks that are in the group; it may hold
+// the operations of some ranks only, if the others are enqueued elsewhere.
 func Group(fn func(g *Calls) error) error {
 	if fn == nil {
 		return result.New(result.InvalidArgument, "Group", "the function is nil; pass one that adds the operations")
