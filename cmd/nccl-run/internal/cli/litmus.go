@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -156,13 +158,15 @@ func runLitmus(ctx context.Context, p *Process, o *litmusOptions) error {
 		return err
 	}
 	if table != nil {
-		table.End()
+		if err = table.End(); err != nil {
+			err = fmt.Errorf("standard output: %w", err)
+		}
 	}
 	switch {
 	case o.json == "-":
 		err = document.Write(p.Stdout)
 	case out != nil:
-		err = out.replace(document.Write)
+		err = cmp.Or(err, out.replace(document.Write))
 	}
 	if err == nil && document.Wrong > 0 {
 		err = errWrong

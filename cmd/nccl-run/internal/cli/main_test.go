@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,24 @@ func TestHelp(t *testing.T) {
 		for line := range strings.Lines(stdout) {
 			require.LessOrEqual(t, len(line), 100, line)
 		}
+	}
+}
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A table that cannot be written is a failure, whatever is in it.
+func TestStandardOutputFails(t *testing.T) {
+	for _, args := range []string{
+		"all-reduce -g 2 -b 4 -e 4", "all-reduce -g 2 -b 4 -e 4 --json",
+		"litmus --run mp --runs 1", "litmus --run mp --runs 1 --json", "litmus --show mp",
+	} {
+		var stderr bytes.Buffer
+		status := Main(t.Context(), &Process{Args: strings.Fields(args), Stdout: full{}, Stderr: &stderr})
+		require.Equal(t, StatusFailed, status, args)
+		require.Contains(t, stderr.String(), "no space left", args)
 	}
 }
 

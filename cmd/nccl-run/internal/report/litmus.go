@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -89,9 +90,10 @@ func DecodeLitmus(r io.Reader) (*Litmus, error) {
 	return d, nil
 }
 
-// LitmusTable prints what nccl-run litmus found.
+// LitmusTable prints what nccl-run litmus found. Each case is written at once; End
+// reports the first error of writing.
 type LitmusTable struct {
-	w     io.Writer
+	w     *bufio.Writer
 	cases int
 	runs  int
 	wrong []string // of every case that is, with how to see it again
@@ -102,10 +104,21 @@ const litmusRow = "%-32s %-9s %6s  %-26s %6s  %s\n"
 
 // NewLitmusTable prints the heading of a table on w.
 func NewLitmusTable(w io.Writer, e litmus.Effort) *LitmusTable {
-	fmt.Fprintf(w, "# PTX machine, weak memory, seeds from %d: %d runs a case, up to %d until every allowed outcome was seen\n",
-		e.Seed, e.Least, e.Most)
-	fmt.Fprintf(w, litmusRow, "# test", "facts", "runs", "outcome", "seen", "verdict")
-	return &LitmusTable{w: w}
+	t := &LitmusTable{w: bufio.NewWriter(w)}
+	fmt.Fprintf(t.w, "# PTX machine, weak memory, seeds from %d: %s a case, up to %d until every allowed outcome was seen\n",
+		e.Seed, counted(e.Least, "run"), e.Most)
+	fmt.Fprintf(t.w, litmusRow, "# test", "facts", "runs", "outcome", "seen", "verdict")
+	// bufio keeps the error; End reports it.
+	_ = t.w.Flush()
+	return t
+}
+
+// counted returns a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Row prints a case.
@@ -121,6 +134,7 @@ func (t *LitmusTable) Row(r *litmus.Result) {
 			t.wrong = append(t.wrong, complaint(r, n))
 		}
 	}
+	_ = t.w.Flush()
 }
 
 // verdict says what an outcome is and, if that is not what was seen, what is
@@ -149,14 +163,20 @@ func complaint(r *litmus.Result, n *litmus.Count) string {
 	return text
 }
 
-// End prints what is wrong, and a last line.
-func (t *LitmusTable) End() {
+// End prints what is wrong, and a last line. It returns the first error of
+// writing.
+func (t *LitmusTable) End() error {
 	for _, text := range t.wrong {
 		fmt.Fprintf(t.w, "# %s\n", strings.ReplaceAll(text, "\n", "\n# "))
 	}
 	what := "no forbidden outcome was seen, and every allowed one was"
-	if len(t.wrong) > 0 {
+	switch len(t.wrong) {
+	case 0:
+	case 1:
+		what = "1 outcome is wrong"
+	default:
 		what = fmt.Sprintf("%d outcomes are wrong", len(t.wrong))
 	}
-	fmt.Fprintf(t.w, "# %d cases, %d runs: %s\n", t.cases, t.runs, what)
+	fmt.Fprintf(t.w, "# %s, %s: %s\n", counted(t.cases, "case"), counted(t.runs, "run"), what)
+	return t.w.Flush()
 }

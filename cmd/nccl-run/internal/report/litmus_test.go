@@ -42,7 +42,7 @@ func TestLitmusTable(t *testing.T) {
 	for _, r := range litmusResults() {
 		table.Row(r)
 	}
-	table.End()
+	require.NoError(t, table.End())
 	golden.Check(t, "nccl-run/litmus.txt", out.Bytes())
 }
 
