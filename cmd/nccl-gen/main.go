@@ -11,6 +11,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -37,12 +38,11 @@ const (
 // run does what args ask for and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
-	defer out.Flush()
 	err := do(ctx, args, out, stderr)
+	err = cmp.Or(err, out.Flush())
 	if err == nil {
 		return exitRight
 	}
-	out.Flush()
 	io.WriteString(stderr, "nccl-gen: "+err.Error()+"\n")
 	var usage *gen.UsageError
 	if errors.As(err, &usage) {

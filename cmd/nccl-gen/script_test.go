@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/generated"
@@ -22,6 +24,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"nccl-gen": func() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) },
 	})
+}
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What cannot be written is a failure, however little it is.
+func TestStandardOutputFails(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"-list", "-built"}, {"-list", "-built", "-only", "AllReduce Sum f32 RING LL"}} {
+		var stderr bytes.Buffer
+		require.Equal(t, exitWrong, run(t.Context(), args, full{}, &stderr), args)
+		require.Equal(t, "nccl-gen: no space left\n", stderr.String(), args)
+	}
 }
 
 // TestScripts runs what needs no compiler.
