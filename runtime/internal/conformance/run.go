@@ -161,7 +161,25 @@ func (r *Run) on(c *cluster.Cluster) error {
 			return err
 		}
 	}
-	return c.CheckState(calls...)
+	if err := c.CheckState(calls...); err != nil {
+		return err
+	}
+	if n := c.Machine.Stats().UnorderedStores; n != 0 {
+		return &Unordered{n}
+	}
+	return nil
+}
+
+// Unordered says that a run, right otherwise, does not show all that memory may
+// do: of two strong stores that nothing orders either may be the last, and the
+// machine has one of them (docs/MEMORY-MODEL.md).
+type Unordered struct {
+	Stores uint64
+}
+
+// Error returns how many stores there were.
+func (u *Unordered) Error() string {
+	return fmt.Sprintf("%d strong stores that nothing orders behind the ones they replace", u.Stores)
 }
 
 // call returns the i-th call of the run.
