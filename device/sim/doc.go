@@ -34,7 +34,7 @@
 // Memory is sequentially consistent, or weak, as Config.Weak says. Sequentially
 // consistent, an instruction's accesses happen at once, in lane order. Weak, it is
 // what docs/MEMORY-MODEL.md describes: read weak.go, view.go, shadow.go and race.go,
-// then version.go and late.go, and weakmem.go, weaksync.go and weakhost.go for what
+// then version.go, reading.go and late.go, and weakmem.go, weaksync.go and weakhost.go for what
 // instructions, barriers and the host do. Ops get their loads, stores, atomics and
 // fences from a memoryModel (memory.go), chosen when a module is lowered, so that
 // each stands behind the same decoded instructions at no cost to the other.
