@@ -374,6 +374,10 @@ func TestWeakLine(t *testing.T) {
 			require.Equal(t, test.right, len(got) == 1, "%v", got)
 		})
 	}
+	// Which lane stores which part of the line makes no difference.
+	p := &program{threads: 8, results: 8, weak: sim.Weak{Facts: sim.AllFacts}, bodies: []string{
+		fmt.Sprintf(load, again), strings.Replace(store, "mad.wide.u32 a, t,", "xor.b32 x, t, 5;\nmad.wide.u32 a, x,", 1)}}
+	require.Equal(t, []string{whole}, p.outcomes(t, 100))
 }
 
 // There is no read-modify-write of a peer's memory over PCIe.
