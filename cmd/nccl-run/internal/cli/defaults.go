@@ -17,6 +17,10 @@ var simDefaults = defaults{
 	topology: "dgx-h100", gpus: 8, minBytes: 1 << 10, maxBytes: 1 << 20, stepFactor: 4, iters: 1, warmup: 0,
 }
 
+// simMaxBytesWeak is simDefaults.maxBytes with weak memory, which takes some ten
+// times as long and remembers what was written where.
+const simMaxBytesWeak = 16 << 10
+
 // cudaDefaults are those of nccl-tests 2.19.6 (src/util.cu, src/common.cu).
 var cudaDefaults = defaults{gpus: 1, minBytes: 32 << 20, maxBytes: 32 << 20, stepFactor: 1, iters: 20, warmup: 1}
 

@@ -30,8 +30,8 @@ const collectiveNotes = `
 Defaults on GPUs are nccl-tests': -g 1 -b 32M -e 32M -n 20 -w 1.
 
 Defaults on the PTX machine: -g 8 (fewer if the topology has fewer GPUs) -b 1K
--e 1M -f 4 -n 1 -w 0. Times are then those of the host that simulates, and say
-nothing about a GPU.
+-e 1M -f 4 -n 1 -w 0, with --weak-memory -e 16K. Times are then those of the host
+that simulates, and say nothing about a GPU.
 
 Exit status: 0 all results are right; 1 wrong results, or a run that failed;
 2 the request was refused and nothing ran.

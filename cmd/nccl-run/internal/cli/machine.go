@@ -88,7 +88,11 @@ func simulated(o *options, why string) (*bench.Machine, defaults, error) {
 		return nil, defaults{}, refusef("--topo %s: %w", o.Topology, err)
 	}
 	m.Why = why
-	return m, simDefaults, nil
+	d := simDefaults
+	if o.WeakMemory {
+		d.maxBytes = simMaxBytesWeak
+	}
+	return m, d, nil
 }
 
 func loadTopology(name string) (*topo.System, error) {
