@@ -7,16 +7,31 @@ import (
 	"strings"
 )
 
-// NewSystem makes the graph of a topology file. Nodes and links are created in
-// the order in which NCCL creates them (NCCL v2.30 src/graph/topo.cc), since
-// the search prefers earlier ones.
+// NewSystem makes the graph of a topology file, fused as [Document.Fused] says.
+// Nodes and links are created in the order in which NCCL creates them (NCCL
+// v2.30 src/graph/topo.cc), since the search prefers earlier ones. Its paths are
+// those of the links; what settings make of them is [System.View].
 func NewSystem(doc *Document) (*System, error) {
-	b := builder{
-		System: &System{Name: doc.Name, Notes: slices.Clone(doc.Notes), doc: doc},
-		doc:    doc,
-		ranks:  map[int]*Element{},
+	b, err := build(doc)
+	if err != nil {
+		return nil, err
 	}
-	for _, e := range doc.Root.Children {
+	b.findPaths(false)
+	return b.System, nil
+}
+
+// build makes the nodes and links of a topology file.
+func build(doc *Document) (*builder, error) {
+	if err := doc.checkUnique(); err != nil {
+		return nil, err
+	}
+	b := &builder{
+		System: &System{Name: doc.Name, Notes: slices.Clone(doc.Notes), doc: doc},
+		doc:    doc.Fused(),
+		ranks:  map[int]*Element{},
+		nodes:  map[nodeKey]*Node{},
+	}
+	for _, e := range b.doc.Root.Children {
 		if err := b.cpu(e); err != nil {
 			return nil, err
 		}
@@ -32,8 +47,7 @@ func NewSystem(doc *Document) (*System, error) {
 	if err := b.orderRanks(); err != nil {
 		return nil, err
 	}
-	b.findPaths()
-	return b.System, nil
+	return b, nil
 }
 
 // builder is a System under construction.
@@ -41,6 +55,26 @@ type builder struct {
 	*System
 	doc   *Document
 	ranks map[int]*Element // the gpu element of each rank
+	nodes map[nodeKey]*Node
+}
+
+// nodeKey is what makes a node unique.
+type nodeKey struct {
+	t    NodeType
+	host int
+	id   uint64
+}
+
+// node returns the node of that type, host and ID, or nil.
+func (b *builder) node(t NodeType, host int, id uint64) *Node {
+	return b.nodes[nodeKey{t, host, id}]
+}
+
+func (b *builder) addNode(t NodeType, host int, id uint64) *Node {
+	n := &Node{Type: t, Index: len(b.Nodes[t]), Host: host, ID: id}
+	b.Nodes[t] = append(b.Nodes[t], n)
+	b.nodes[nodeKey{t, host, id}] = n
+	return n
 }
 
 func (b *builder) note(e *Element, format string, args ...any) {
@@ -98,11 +132,7 @@ func (b *builder) cpu(e *Element) error {
 	}
 	host := b.host(e)
 	// A NUMA node is not always known: -1 then, which is an ID like any other.
-	id := uint64(int64(c.NUMAID))
-	if b.node(NodeCPU, host, id) != nil {
-		return b.doc.errorAt(e, "one <cpu> a NUMA node and host is allowed", "numaid=\"%d\" again", c.NUMAID)
-	}
-	n := b.addNode(NodeCPU, host, id)
+	n := b.addNode(NodeCPU, host, uint64(int64(c.NUMAID)))
 	n.CPU = c
 	for _, child := range e.Children {
 		if child.Name == ElemPCI {
@@ -186,9 +216,6 @@ func (b *builder) pci(e *Element, parent *Node) error {
 	if classOf(e.Text("class")) != classSwitch {
 		return nil
 	}
-	if b.node(NodePCI, parent.Host, uint64(bus)) != nil {
-		return b.doc.errorAt(e, "one switch an address and host is allowed", "busid=%q again", e.Text("busid"))
-	}
 	n := b.addNode(NodePCI, parent.Host, uint64(bus))
 	n.PCI = &PCI{Device: e.Hex("vendor")<<48 + e.Hex("device")<<32 + e.Hex("subsystem_vendor")<<16 + e.Hex("subsystem_device")}
 	for _, child := range e.Children {
@@ -208,6 +235,7 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 		Dev:   e.Int("dev", 0),
 		SM:    e.Int("sm", 0),
 		BusID: bus,
+		Part:  e.Int("mlopart", -1),
 		Rank:  e.Int("rank", 0),
 		GDR:   e.Int("gdr", 0) != 0,
 	}
@@ -229,7 +257,7 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 			}
 		}
 		dev = b.addNode(NodeDEV, parent.Host, uint64(bus))
-		dev.GPU = &GPU{Dev: g.Dev, SM: g.SM, BusID: bus, Rank: -1}
+		dev.GPU = &GPU{Dev: g.Dev, SM: g.SM, BusID: bus, Part: g.Part, Rank: -1}
 		connectBoth(dev, parent, LinkPCI, bw)
 	} else if dev.GPU.Dev != g.Dev || dev.GPU.SM != g.SM || !linked(dev, parent) {
 		return b.doc.errorAt(e, "ranks on one GPU agree in place, dev and sm",
@@ -257,10 +285,15 @@ func (b *builder) nic(e *Element, nic *Node) {
 			continue
 		}
 		dev := child.Int("dev", 0)
+		guid := child.Hex("guid")
+		if !child.Has("guid") {
+			// Something unique to the port, as in NCCL: host and number.
+			guid = uint64(nic.Host)<<56 + uint64(dev)
+		}
 		net := &Net{
 			Name:    child.Text("name"),
 			Dev:     dev,
-			GUID:    child.Hex("guid"),
+			GUID:    guid,
 			Port:    child.Int("port", 0),
 			BW:      netBW(child.Int("speed", 0)),
 			Latency: child.Float("latency"),
@@ -276,7 +309,7 @@ func (b *builder) nic(e *Element, nic *Node) {
 	}
 }
 
-// orderRanks checks that ranks are 0 to n-1 and numbers nodes and links.
+// orderRanks checks that ranks are 0 to n-1.
 func (b *builder) orderRanks() error {
 	gpus := b.Nodes[NodeGPU]
 	if len(gpus) == 0 {
@@ -290,16 +323,6 @@ func (b *builder) orderRanks() error {
 		}
 		b.byRank[n.GPU.Rank] = n
 	}
-	seq := 0
-	for _, nodes := range b.Nodes {
-		for _, n := range nodes {
-			n.seq = seq
-			seq++
-			for i := range n.Links {
-				n.Links[i].seq = b.numLinks
-				b.numLinks++
-			}
-		}
-	}
+	b.number()
 	return nil
 }

@@ -35,7 +35,8 @@ func Builtin(name string) (*System, error) {
 	return parseSystem(name, data)
 }
 
-// Load returns the system of a built-in description or of a file. readFile is
+// Load returns the system of a built-in description or of a file, with numbers as
+// [Document.Renumber] gives them. readFile is
 // how files are read (os.ReadFile). What holds a slash or ends in .xml is a
 // file, and so is what is no built-in name but can be read.
 func Load(nameOrFile string, readFile func(name string) ([]byte, error)) (*System, error) {
@@ -63,5 +64,6 @@ func parseSystem(name string, data []byte) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	doc.Renumber()
 	return NewSystem(doc)
 }

@@ -1,75 +1,121 @@
 package topo
 
-// Path is the best way from one GPU to another.
+// Path is the best way from one node to another.
 type Path struct {
 	Type PathType
 	BW   float32 // GB/s of its narrowest link
-	// Links are the links in order; none if the ranks are on one GPU node or
-	// there is no way.
+	// Links are the links in order; none if both ends are one node or there is
+	// no way.
 	Links []*Link
 }
 
-// findPaths computes the path between each two GPUs.
-func (s *System) findPaths() {
-	gpus := s.Nodes[NodeGPU]
-	s.paths = make([][]Path, len(gpus))
-	for i := range s.paths {
-		s.paths[i] = make([]Path, len(gpus))
+// hasPaths says between which nodes paths are kept, by the type of the node
+// they start from and the type they lead to: what the search and the settings
+// look at.
+var hasPaths = [NumNodeTypes][NumNodeTypes]bool{
+	NodeGPU: {NodeGPU: true, NodeDEV: true, NodeNVS: true, NodeCPU: true, NodeNET: true},
+	NodeDEV: {NodeGPU: true, NodeDEV: true, NodeNVS: true, NodeCPU: true, NodeNET: true},
+	NodeNVS: {NodeGPU: true, NodeDEV: true},
+	NodeCPU: {NodeGPU: true, NodeNET: true},
+	NodeNET: {NodeGPU: true, NodeDEV: true, NodeNVS: true, NodeCPU: true},
+}
+
+// Path returns the path from n to another node of its system. There are paths
+// from GPU and DEV nodes to GPU, DEV, NVS, CPU and NET nodes, from NVS nodes to
+// GPU and DEV, from CPU nodes to GPU and NET, from NET nodes to GPU, DEV, NVS
+// and CPU nodes; nil between others.
+func (n *Node) Path(to *Node) *Path {
+	if to.Index >= len(n.paths[to.Type]) {
+		return nil
 	}
-	for _, to := range gpus {
-		all := s.pathsTo(to)
-		for _, from := range gpus {
-			s.paths[from.Index][to.Index] = all[from.seq]
+	return &n.paths[to.Type][to.Index]
+}
+
+// findPaths computes the paths between all nodes, by links alone (ncclTopoSetPaths,
+// NCCL v2.30 src/graph/paths.cc). Without relay no path goes through another GPU.
+func (s *System) findPaths(noRelay bool) {
+	for from, nodes := range s.Nodes {
+		for _, n := range nodes {
+			for to := range n.paths {
+				if hasPaths[from][to] {
+					n.paths[to] = make([]Path, len(s.Nodes[to]))
+				}
+			}
+		}
+	}
+	w := wave{paths: make([]Path, s.numNodes), queued: make([]bool, s.numNodes), noRelay: noRelay}
+	for to, bases := range s.Nodes {
+		for _, base := range bases {
+			if !hasPaths[NodeGPU][to] {
+				continue
+			}
+			w.from(base)
+			for from, nodes := range s.Nodes {
+				if !hasPaths[from][to] {
+					continue
+				}
+				for _, n := range nodes {
+					n.paths[to][base.Index] = w.paths[n.seq]
+				}
+			}
 		}
 	}
 }
 
-// pathsTo returns the best path from each node to the GPU base, indexed by
-// Node.seq: a search from base outwards, level by level, in which a node is
+// wave is a search from one node outwards, level by level, in which a node is
 // visited again when a better path to it appears. Better is a lower type, then
-// more bandwidth, then fewer links (ncclTopoSetPaths, NCCL v2.30
-// src/graph/paths.cc).
-func (s *System) pathsTo(base *Node) []Path {
-	total := 0
-	for _, nodes := range s.Nodes {
-		total += len(nodes)
-	}
-	paths := make([]Path, total)
-	for i := range paths {
-		paths[i].Type = PathDIS
-	}
-	paths[base.seq] = Path{Type: PathLOC, BW: bwLOC}
+// more bandwidth, then fewer links.
+type wave struct {
+	paths       []Path // [Node.seq]: to base
+	queued      []bool // [Node.seq]
+	level, next []*Node
+	noRelay     bool
+}
 
-	level := []*Node{base}
-	queued := make([]bool, total)
-	for len(level) > 0 {
-		var next []*Node
-		clear(queued)
-		for _, n := range level {
+// from finds the best path from each node to base.
+func (w *wave) from(base *Node) {
+	for i := range w.paths {
+		w.paths[i] = Path{Type: PathDIS}
+	}
+	w.paths[base.seq] = Path{Type: PathLOC, BW: bwLOC}
+	w.level = append(w.level[:0], base)
+	for len(w.level) > 0 {
+		w.next = w.next[:0]
+		for _, n := range w.level {
 			for i := range n.Links {
-				l := &n.Links[i]
-				path := &paths[n.seq]
-				old := &paths[l.To.seq]
-				t, ok := extend(base, n, l, path)
-				bw := min(path.BW, l.BW)
-				hops := len(path.Links) + 1
-				if !ok || !better(t, bw, hops, old) {
-					continue
-				}
-				back := reverse(n, l)
-				if back == nil {
-					continue
-				}
-				*old = Path{Type: t, BW: bw, Links: append([]*Link{back}, path.Links...)}
-				if !queued[l.To.seq] {
-					queued[l.To.seq] = true
-					next = append(next, l.To)
-				}
+				w.along(base, n, &n.Links[i])
 			}
 		}
-		level = next
+		for _, n := range w.next {
+			w.queued[n.seq] = false
+		}
+		w.level, w.next = w.next, w.level
 	}
-	return paths
+}
+
+// along offers the end of link l, which leaves n, a path to base through n.
+func (w *wave) along(base, n *Node, l *Link) {
+	// Nothing behind a card is nearer to another card than the card's own slot,
+	// and no path from there is asked for.
+	if base.Type == NodeNET && l.To.Type == NodeNIC && n.Type != NodeNET {
+		return
+	}
+	path, old := &w.paths[n.seq], &w.paths[l.To.seq]
+	t, ok := w.extend(base, n, l, path)
+	bw := min(path.BW, l.BW)
+	if !ok || !better(t, bw, len(path.Links)+1, old) {
+		return
+	}
+	back := reverse(n, l)
+	if back == nil {
+		return
+	}
+	links := make([]*Link, 0, len(path.Links)+1)
+	*old = Path{Type: t, BW: bw, Links: append(append(links, back), path.Links...)}
+	if !w.queued[l.To.seq] {
+		w.queued[l.To.seq] = true
+		w.next = append(w.next, l.To)
+	}
 }
 
 func better(t PathType, bw float32, hops int, old *Path) bool {
@@ -82,17 +128,20 @@ func better(t PathType, bw float32, hops int, old *Path) bool {
 	return hops < len(old.Links)
 }
 
-// relayHops is the length of a path from a rank to the second GPU of an NVLink
-// chain: rank, its GPU, the next GPU.
-const relayHops = 2
-
 // extend returns the type of path, which is from n to base, lengthened by l,
 // and whether that is allowed: a GPU forwards for others only by NVLink and
 // only once.
-func extend(base, n *Node, l *Link, path *Path) (PathType, bool) {
-	through := n.Type == NodeDEV && n != base.GPU.DEV
+func (w *wave) extend(base, n *Node, l *Link, path *Path) (PathType, bool) {
+	// The GPU the path ends at, and the length of a path to it from the second
+	// GPU of an NVLink chain.
+	end, relay := base, 1
+	if base.Type == NodeGPU {
+		end, relay = base.GPU.DEV, 2
+	}
+	through := n.Type == NodeDEV && n != end
 	toRank := l.Type == LinkLOC && l.To.Type == NodeGPU
-	if through && !toRank && (l.Type != LinkNVL || l.To.Type != NodeDEV || len(path.Links) > relayHops) {
+	relayed := !w.noRelay && l.Type == LinkNVL && l.To.Type == NodeDEV && len(path.Links) <= relay
+	if through && !toRank && !relayed {
 		return 0, false
 	}
 	t := PathType(l.Type)
@@ -103,7 +152,7 @@ func extend(base, n *Node, l *Link, path *Path) (PathType, bool) {
 		t = PathPXB
 	case l.Type == LinkPCI && (n.Type == NodeCPU || l.To.Type == NodeCPU):
 		t = PathPHB
-	case n.Type == NodeDEV && path.Type == PathNVL && l.Type == LinkNVL && len(path.Links) == relayHops:
+	case n.Type == NodeDEV && path.Type == PathNVL && l.Type == LinkNVL && len(path.Links) == relay:
 		t = PathNVB
 	}
 	return max(path.Type, t), true

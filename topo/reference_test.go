@@ -110,7 +110,7 @@ func TestReferenceSystems(t *testing.T) {
 			equal := true
 			for from := range want.System.Paths {
 				for to, path := range want.System.Paths[from] {
-					p := s.paths[from][to]
+					p := s.Nodes[NodeGPU][from].Path(s.Nodes[NodeGPU][to])
 					equal = equal && path[0] == p.Type.String() && float32(path[1].(float64)) == p.BW && int(path[2].(float64)) == len(p.Links)
 				}
 			}
@@ -130,4 +130,29 @@ func TestReferenceSystems(t *testing.T) {
 	}
 	t.Logf("%d split by network cards: %s", len(split), strings.Join(split, " "))
 	require.Len(t, split, 7)
+}
+
+// TestFusedMachines: from the plain description of each machine comes what NCCL
+// writes after it has fused the views of its ranks, to the byte.
+func TestFusedMachines(t *testing.T) {
+	for _, file := range glob(t, "machines/*.xml") {
+		name := strings.TrimSuffix(filepath.Base(file), ".xml")
+		want, err := os.ReadFile(filepath.Join(filepath.Dir(file), "..", "nccl-2.30.7", name+".1nodes.topo.xml"))
+		if os.IsNotExist(err) {
+			t.Logf("no run of %s", name)
+			continue
+		}
+		require.NoError(t, err)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		doc, err := Parse(file, data)
+		require.NoError(t, err)
+		for _, cpu := range doc.Root.Children {
+			// NCCL takes these from the machine it runs on.
+			cpu.Set("host_hash", "0x1000")
+			cpu.init("affinity", "")
+		}
+		doc.Renumber()
+		require.Equal(t, string(want), written(t, doc.Fused()), name)
+	}
 }

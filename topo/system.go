@@ -1,6 +1,8 @@
 package topo
 
 import (
+	"slices"
+
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
@@ -14,8 +16,22 @@ type System struct {
 	// Notes are what was odd in the file, or assumed.
 	Notes []Note
 
-	byRank   []*Node  // the GPU nodes by rank
-	paths    [][]Path // [from][to] index into Nodes[NodeGPU]
+	// Of a [System.View], what follows; of NewSystem, zero.
+
+	// Params are the settings of the view.
+	Params Params
+	// Inter says that the communicator has ranks that the view has no GPU for:
+	// they are reached through network cards.
+	Inter bool
+	// MaxBW is the most a path from a GPU carries, to a network card if Inter,
+	// to another GPU otherwise, GB/s.
+	MaxBW float32
+	// TotalBW is the most that the NVLinks, or else the PCI link, of a GPU carry
+	// together, GB/s.
+	TotalBW float32
+
+	byRank   []*Node // the GPU nodes by rank; nil of ranks that are not in a view
+	numNodes int
 	numLinks int
 	doc      *Document
 }
@@ -36,7 +52,8 @@ type Node struct {
 	PCI *PCI // of NodePCI
 	Net *Net // of NodeNET
 
-	seq int // position among all nodes
+	paths [NumNodeTypes][]Path // to the nodes of each type; see hasPaths
+	seq   int                  // position among all nodes
 }
 
 // Link is one direction of a connection between two nodes.
@@ -54,6 +71,7 @@ type GPU struct {
 	Dev   int // device number in its host
 	SM    int // compute capability times 10
 	BusID BusID
+	Part  int   // which part of a GPU that is split for memory locality, -1: it is whole
 	Rank  int   // of a GPU node
 	GDR   bool  // network cards may access its memory, of a GPU node
 	DEV   *Node // the GPU that the rank is on, of a GPU node
@@ -110,17 +128,22 @@ type Net struct {
 	MaxConn int
 	Rail    int // -1 if not known
 	Plane   int // -1 if not known
+	// LocalGPU is the index of the GPU that the port is the local one of, -1 if
+	// there is none, in a [System.View].
+	LocalGPU int
 }
 
-// NRanks returns how many ranks the system has a GPU for.
+// NRanks returns how many ranks the file has a GPU for. Not all need be in a
+// [System.View].
 func (s *System) NRanks() int { return len(s.byRank) }
 
-// RankGPU returns the GPU node of rank, 0 <= rank < NRanks.
+// RankGPU returns the GPU node of rank, 0 <= rank < NRanks; nil if the rank is
+// not in the view.
 func (s *System) RankGPU(rank int) *Node { return s.byRank[rank] }
 
 // Path returns the path from the GPU of one rank to that of another.
 func (s *System) Path(from, to int) *Path {
-	return &s.paths[s.byRank[from].Index][s.byRank[to].Index]
+	return s.byRank[from].Path(s.byRank[to])
 }
 
 // FirstGPUs returns the system with only the ranks 0 to n-1 on their GPUs, as
@@ -152,20 +175,20 @@ func (e *Element) without(drop func(*Element) bool) *Element {
 	return &c
 }
 
-func (s *System) addNode(t NodeType, host int, id uint64) *Node {
-	n := &Node{Type: t, Index: len(s.Nodes[t]), Host: host, ID: id}
-	s.Nodes[t] = append(s.Nodes[t], n)
-	return n
-}
-
-// node returns the node of that type, host and ID, or nil.
-func (s *System) node(t NodeType, host int, id uint64) *Node {
-	for _, n := range s.Nodes[t] {
-		if n.Host == host && n.ID == id {
-			return n
+// number gives nodes and links their positions.
+func (s *System) number() {
+	s.numNodes, s.numLinks = 0, 0
+	for _, nodes := range s.Nodes {
+		for i, n := range nodes {
+			n.Index = i
+			n.seq = s.numNodes
+			s.numNodes++
+			for l := range n.Links {
+				n.Links[l].seq = s.numLinks
+				s.numLinks++
+			}
 		}
 	}
-	return nil
 }
 
 // removeNode takes a node that nothing links to out of the system.
@@ -175,6 +198,11 @@ func (s *System) removeNode(n *Node) {
 	for i, m := range s.Nodes[n.Type] {
 		m.Index = i
 	}
+}
+
+// unlink removes the links from n to another node.
+func (n *Node) unlink(to *Node) {
+	n.Links = slices.DeleteFunc(n.Links, func(l Link) bool { return l.To == to })
 }
 
 // connect adds bandwidth to the link of type t from a to b, making it if there

@@ -27,7 +27,7 @@ func TestInterCPU(t *testing.T) {
 		{`arch="ppc64"`, "ppc64", 32},
 		{`arch="riscv64"`, "unknown", 5000},
 	} {
-		file := strings.Replace(oneGPU, "</system>", `<cpu numaid="1" `+c.attrs+`/></system>`, 1)
+		file := strings.Replace(oneGPU, "</system>", `<cpu numaid="1" `+c.attrs+`><nic><net dev="0"/></nic></cpu></system>`, 1)
 		s, err := parseSystem("f.xml", []byte(strings.Replace(file, `arch="arm64"`, c.attrs, 1)))
 		require.NoError(t, err)
 		for from, cpu := range s.Nodes[NodeCPU] {

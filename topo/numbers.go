@@ -1,0 +1,96 @@
+package topo
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// Renumber gives GPUs and network ports the numbers they have where NCCL reads
+// the file: they are not the file's. GPUs get the ranks 0 to n-1 in the order of
+// their device numbers, host after host, as in a program that has one rank on
+// each GPU; a GPU without a rank, among others that have one, takes no part, and
+// if none has, all do. The ports of a host get the device numbers 0 to n-1 in the
+// order of those they have.
+func (d *Document) Renumber() {
+	gpus := d.find(ElemGPU)
+	if slices.ContainsFunc(gpus, placed.hasRank) {
+		gpus = slices.DeleteFunc(gpus, func(p placed) bool { return !p.hasRank() })
+	}
+	slices.SortStableFunc(gpus, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.dev(), b.dev()), cmp.Compare(a.rank(), b.rank()))
+	})
+	for rank, p := range gpus {
+		p.element().Set("rank", strconv.Itoa(rank))
+	}
+	ports := d.ports()
+	slices.SortStableFunc(ports, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.dev(), b.dev()))
+	})
+	first := 0
+	for i, p := range ports {
+		if p.host != ports[first].host {
+			first = i
+		}
+		p.element().Set("dev", strconv.Itoa(i-first))
+	}
+}
+
+// ports returns the network ports that take part, in the order of the file: a
+// port without a number is one that was left out, net="0" one that only serves
+// device-initiated traffic, and of several of one name on a host NCCL finds the
+// first.
+func (d *Document) ports() []placed {
+	type port struct {
+		host int
+		name string
+	}
+	seen := map[port]bool{}
+	return slices.DeleteFunc(d.find(ElemNet), func(p placed) bool {
+		e := p.element()
+		name, named := e.Get("name")
+		again := named && seen[port{p.host, name}]
+		seen[port{p.host, name}] = true
+		return again || !e.Has("dev") || e.Int("net", 1) == 0
+	})
+}
+
+// placed is an element and where it is.
+type placed struct {
+	path []*Element // from the root to the element
+	host int        // hosts are numbered in order of appearance
+}
+
+func (p placed) element() *Element { return p.path[len(p.path)-1] }
+
+func (p placed) hasRank() bool { return p.element().Has("rank") }
+
+func (p placed) rank() int { return p.element().Int("rank", -1) }
+
+func (p placed) dev() int { return p.element().Int("dev", 0) }
+
+// find returns the elements of a name, which do not hold one another, in the
+// order of the file.
+func (d *Document) find(name string) []placed {
+	var all []placed
+	var hosts []uint64
+	var down func(path []*Element)
+	down = func(path []*Element) {
+		e := path[len(path)-1]
+		switch e.Name {
+		case ElemCPU:
+			if hash := e.Hex("host_hash"); !slices.Contains(hosts, hash) {
+				hosts = append(hosts, hash)
+			}
+		case name:
+			host := slices.Index(hosts, path[1].Hex("host_hash"))
+			all = append(all, placed{slices.Clone(path), host})
+			return
+		}
+		for _, child := range e.Children {
+			down(append(path, child))
+		}
+	}
+	down([]*Element{d.Root})
+	return all
+}
