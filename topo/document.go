@@ -43,7 +43,7 @@ type Note struct {
 	Text         string
 }
 
-// FileError is a mistake in a topology file.
+// FileError is a mistake in a topology file or a graph file.
 type FileError struct {
 	File         string
 	Line, Column int    // from 1; 0 if the document was not read from a file
@@ -65,12 +65,25 @@ func (e *FileError) Error() string {
 	return b.String()
 }
 
+// schema is the form of one kind of file.
+type schema struct {
+	root     string // its root element
+	version  int    // the only one there is
+	form     string // what a file of that kind looks like, for errors
+	elements map[string]elementRule
+}
+
 // Parse reads a topology file. name appears in errors.
 func Parse(name string, data []byte) (*Document, error) {
+	return parse(name, data, &topologySchema)
+}
+
+func parse(name string, data []byte, s *schema) (*Document, error) {
 	p := parser{
-		doc:  &Document{Name: name},
-		data: data,
-		dec:  xml.NewDecoder(bytes.NewReader(data)),
+		schema: s,
+		doc:    &Document{Name: name},
+		data:   data,
+		dec:    xml.NewDecoder(bytes.NewReader(data)),
 	}
 	if err := p.run(); err != nil {
 		return nil, err
@@ -80,12 +93,13 @@ func Parse(name string, data []byte) (*Document, error) {
 
 // parser turns XML tokens into elements.
 type parser struct {
+	*schema
 	doc      *Document
 	data     []byte
 	dec      *xml.Decoder
 	open     []*Element // the elements that have not ended
 	skipping int        // depth inside an element that the format does not have
-	elements int
+	count    int        // of elements
 	// Before offset reached there are line line ends, the last before lineStart.
 	reached, line, lineStart int
 }
@@ -162,8 +176,6 @@ func printable(message string) string {
 	return b.String()
 }
 
-const rootForm = `a topology file is XML with the root element <system version="1">`
-
 // syntax turns the XML decoder's error into one of ours.
 func (p *parser) syntax(err error) error {
 	var s *xml.SyntaxError
@@ -172,7 +184,7 @@ func (p *parser) syntax(err error) error {
 		what = s.Msg
 	}
 	if p.doc.Root == nil {
-		return p.errorAt(p.dec.InputOffset(), rootForm, "not XML (%s)", what)
+		return p.errorAt(p.dec.InputOffset(), p.form, "not XML (%s)", what)
 	}
 	if strings.Contains(what, "unexpected EOF") {
 		return p.truncated()
@@ -193,7 +205,7 @@ func (p *parser) truncated() error {
 func (p *parser) end() error {
 	switch {
 	case p.doc.Root == nil:
-		return p.errorAt(int64(len(p.data)), rootForm, "no element")
+		return p.errorAt(int64(len(p.data)), p.form, "no element")
 	case len(p.open) > 0 || p.skipping > 0:
 		return p.truncated()
 	}
@@ -211,7 +223,7 @@ func (p *parser) text(t xml.CharData, at int64) error {
 	}
 	want := "only elements and comments are allowed"
 	if p.doc.Root == nil {
-		want = rootForm
+		want = p.form
 	}
 	return p.errorAt(at+int64(blank), want, "text %q", shown)
 }
@@ -224,7 +236,7 @@ func (p *parser) close(t xml.EndElement, at int64) error {
 	if len(p.open) == 0 {
 		want := "all elements have ended"
 		if p.doc.Root == nil {
-			want = rootForm
+			want = p.form
 		}
 		return p.errorAt(at, want, "</%s> ends nothing", t.Name.Local)
 	}
@@ -239,7 +251,7 @@ func (p *parser) close(t xml.EndElement, at int64) error {
 
 func (p *parser) start(t xml.StartElement, at int64) error {
 	name := t.Name.Local
-	if p.elements++; p.elements > maxElements {
+	if p.count++; p.count > maxElements {
 		return p.errorAt(at, fmt.Sprintf("%d are allowed", maxElements), "too many elements")
 	}
 	if len(p.open)+p.skipping >= maxDepth {
@@ -249,17 +261,17 @@ func (p *parser) start(t xml.StartElement, at int64) error {
 		p.skipping++
 		return nil
 	}
-	rule, known := format[name]
+	rule, known := p.elements[name]
 	if len(p.open) == 0 {
 		if p.doc.Root != nil {
 			return p.errorAt(at, "one root element is allowed", "<%s> after the end of <%s>", name, p.doc.Root.Name)
 		}
-		if name != ElemSystem {
-			return p.errorAt(at, rootForm, "the root element is <%s>", name)
+		if name != p.root {
+			return p.errorAt(at, p.form, "the root element is <%s>", name)
 		}
 	} else {
 		parent := p.open[len(p.open)-1]
-		children := format[parent.Name].children
+		children := p.elements[parent.Name].children
 		if !known || !slices.Contains(children, name) {
 			if known {
 				return p.errorAt(at, childrenForm(parent.Name, children), "<%s> in <%s>", name, parent.Name)
@@ -283,8 +295,8 @@ func (p *parser) start(t xml.StartElement, at int64) error {
 		}
 	}
 	if len(p.open) == 0 {
-		if v := e.Int("version", 0); v != Version {
-			return p.errorAt(p.attrOffset(at, "version"), fmt.Sprintf("version %d is allowed", Version), "version %d", v)
+		if v := e.Int("version", 0); v != p.version {
+			return p.errorAt(p.attrOffset(at, "version"), fmt.Sprintf("version %d is allowed", p.version), "version %d", v)
 		}
 		p.doc.Root = e
 	} else {

@@ -196,9 +196,17 @@ type elementRule struct {
 	children []string
 }
 
-// format is version 1 of the topology file. Required is what NCCL refuses to
-// do without (NCCL v2.30 src/graph/topo.cc).
-var format = map[string]elementRule{
+// topologySchema is version 1 of the topology file.
+var topologySchema = schema{
+	root:     ElemSystem,
+	version:  Version,
+	form:     `a topology file is XML with the root element <system version="1">`,
+	elements: topologyElements,
+}
+
+// topologyElements are the elements of a topology file. Required is what NCCL
+// refuses to do without (NCCL v2.30 src/graph/topo.cc).
+var topologyElements = map[string]elementRule{
 	ElemSystem: {
 		attrs:    []attrRule{{name: "version", kind: intValue, required: true}},
 		children: []string{ElemCPU},
