@@ -6,6 +6,8 @@ import "strings"
 const (
 	bwLOC float32 = 5000 // LOC_BW: within a GPU, or as good as unlimited
 
+	bwParts float32 = 2618 // MLOPART_LOC_BW: between the parts of a GPU
+
 	// One NVLink in one direction, by compute capability (SM*_NVLINK_BW).
 	bwNVLinkSM60  float32 = 18
 	bwNVLinkSM70  float32 = 20

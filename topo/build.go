@@ -37,6 +37,7 @@ func build(doc *Document) (*builder, error) {
 		}
 	}
 	b.walk(b.nvlinks)
+	b.noteOneWay()
 	b.walk(b.c2c)
 	b.walk(b.pcilinks)
 	b.flattenSwitches()
@@ -56,6 +57,8 @@ type builder struct {
 	doc   *Document
 	ranks map[int]*Element // the gpu element of each rank
 	nodes map[nodeKey]*Node
+	// between are the NVLinks between GPUs, each of which must be listed by both.
+	between []nvlink
 }
 
 // nodeKey is what makes a node unique.
@@ -229,7 +232,8 @@ func (b *builder) pci(e *Element, parent *Node) error {
 	return nil
 }
 
-// gpu adds a rank and, if it is the first on its GPU, the GPU.
+// gpu adds a rank and, if it is the first on its GPU, the GPU. A GPU that is
+// split in parts for the locality of its memory is one for each part.
 func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 	g := GPU{
 		Dev:   e.Int("dev", 0),
@@ -239,9 +243,6 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 		Rank:  e.Int("rank", 0),
 		GDR:   e.Int("gdr", 0) != 0,
 	}
-	if e.Int("mlopart", -1) >= 0 {
-		return b.doc.errorAt(e, "-1 is allowed", "mlopart=%q: memory-locality partitions of a GPU", e.Text("mlopart"))
-	}
 	if len(b.ranks) == MaxGPUs {
 		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", MaxGPUs), "too many GPUs")
 	}
@@ -249,27 +250,56 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 		return b.doc.errorAt(e, "a rank has one GPU", "rank %d again; it is at line %d", g.Rank, other.Line)
 	}
 	b.ranks[g.Rank] = e
-	dev := b.node(NodeDEV, parent.Host, uint64(bus))
+	dev := b.node(NodeDEV, parent.Host, devID(bus, g.Part))
 	if dev == nil {
 		for _, n := range b.Nodes[NodeDEV] {
-			if n.Host == parent.Host && n.GPU.Dev == g.Dev {
+			if n.Host == parent.Host && n.GPU.Dev == g.Dev && n.GPU.BusID != bus {
 				return b.doc.errorAt(e, "GPUs of a host have different dev", "dev %d is also %v", g.Dev, n.GPU.BusID)
 			}
 		}
-		dev = b.addNode(NodeDEV, parent.Host, uint64(bus))
+		parts := b.parts(parent.Host, bus)
+		dev = b.addNode(NodeDEV, parent.Host, devID(bus, g.Part))
 		dev.GPU = &GPU{Dev: g.Dev, SM: g.SM, BusID: bus, Part: g.Part, Rank: -1}
 		connectBoth(dev, parent, LinkPCI, bw)
+		for _, other := range parts {
+			connectBoth(dev, other, LinkLOC, bwParts)
+		}
 	} else if dev.GPU.Dev != g.Dev || dev.GPU.SM != g.SM || !linked(dev, parent) {
 		return b.doc.errorAt(e, "ranks on one GPU agree in place, dev and sm",
 			"dev %d of sm %d at %v, which is dev %d of sm %d", g.Dev, g.SM, bus, dev.GPU.Dev, dev.GPU.SM)
 	}
 	// Ranks on one GPU differ above bit 40, as in NCCL.
-	n := b.addNode(NodeGPU, parent.Host, uint64(dev.GPU.Ranks)<<40|uint64(bus))
+	n := b.addNode(NodeGPU, parent.Host, uint64(dev.GPU.Ranks)<<40|dev.ID)
 	g.DEV = dev
 	n.GPU = &g
 	connectBoth(dev, n, LinkLOC, bwLOC)
 	dev.GPU.Ranks++
 	return nil
+}
+
+// maxParts is the most parts of a GPU (NCCL_TOPO_MLOPART_DEV_MAX, NCCL v2.30
+// src/graph/topo.h).
+const maxParts = 2
+
+// devID is the ID of a GPU at an address, or of a part of it, which differs in
+// the lowest bits, as in NCCL (NCCL_TOPO_MLOPART).
+func devID(bus BusID, part int) uint64 {
+	if part < 0 {
+		return uint64(bus)
+	}
+	return uint64(bus) | uint64(part)<<1 | 1
+}
+
+// parts returns the GPU at an address, all parts of it if it is split.
+func (b *builder) parts(host int, bus BusID) []*Node {
+	var all []*Node
+	for part := -1; part < maxParts; part++ {
+		if dev := b.node(NodeDEV, host, devID(bus, part)); dev != nil && dev.GPU.BusID == bus {
+			all = append(all, dev)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Node) int { return cmp.Compare(a.Index, b.Index) })
+	return all
 }
 
 func linked(a, b *Node) bool {

@@ -90,7 +90,6 @@ func TestSystemErrors(t *testing.T) {
 		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
 		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
 		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
-		{"partition", edit(`gdr="1"`, `gdr="1" mlopart="0"`), `mlopart="0": memory-locality partitions of a GPU; -1 is allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc, err := Parse("f.xml", []byte(c.file))

@@ -20,15 +20,17 @@ func (b *builder) walk(visit func(e, parent *Element, host int, bus BusID)) {
 	}
 }
 
-// first returns the GPU at an address if gpu is the first element of it that
-// has a rank: links are listed under each rank of a GPU but exist once.
+// first returns the GPU at an address, or the part of it that gpu is, if gpu is
+// the first element of it that has a rank: links are listed under each rank of a
+// GPU but exist once.
 func (b *builder) first(gpu *Element, host int, bus BusID) *Node {
-	dev := b.node(NodeDEV, host, uint64(bus))
+	id := devID(bus, gpu.Int("mlopart", -1))
+	dev := b.node(NodeDEV, host, id)
 	if dev == nil || !gpu.Has("rank") {
 		return nil
 	}
 	for _, l := range dev.Links {
-		if l.Type == LinkLOC && l.To.GPU.Rank == gpu.Int("rank", -1) && l.To.ID == uint64(bus) {
+		if l.Type == LinkLOC && l.To.Type == NodeGPU && l.To.GPU.Rank == gpu.Int("rank", -1) && l.To.ID == id {
 			return dev
 		}
 	}
@@ -43,26 +45,50 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 	if dev == nil {
 		return
 	}
+	// The parts of a GPU share its links.
+	parts := float32(len(b.parts(host, bus)))
 	bw := float32(float32(e.Int("count", 0)) * nvLinkBW(dev.GPU.SM))
 	switch classOf(e.Text("tclass")) {
 	case classGPU:
 		// The other GPU lists the link back.
 		target := e.BusID("target")
-		if other := b.node(NodeDEV, host, uint64(target)); other != nil {
-			connect(dev, other, LinkNVL, bw)
-		} else {
+		others := b.parts(host, target)
+		for _, other := range others {
+			connect(dev, other, LinkNVL, bw/float32(len(others))/parts)
+		}
+		switch {
+		case len(others) == 0:
 			b.note(e, "NVLink to %v, which is no GPU here: ignored", target)
+		default:
+			b.between = append(b.between, nvlink{e, dev, others[0]})
 		}
 	case classBridge:
 		if cpu := localCPU(dev, nil); cpu != nil {
-			connectBoth(dev, cpu, LinkNVL, bw)
+			connectBoth(dev, cpu, LinkNVL, bw/parts)
 		}
 	default:
 		// All NVSwitches are one node: they form one full-bandwidth fabric.
 		if len(b.Nodes[NodeNVS]) == 0 {
 			b.addNode(NodeNVS, 0, 0)
 		}
-		connectBoth(dev, b.Nodes[NodeNVS][0], LinkNVL, bw)
+		connectBoth(dev, b.Nodes[NodeNVS][0], LinkNVL, bw/parts)
+	}
+}
+
+// nvlink is an NVLink from one GPU to another and the element that lists it.
+type nvlink struct {
+	e        *Element
+	from, to *Node
+}
+
+// noteOneWay notes the NVLinks between GPUs of which only one lists them: no path
+// uses a link without one back.
+func (b *builder) noteOneWay() {
+	for _, l := range b.between {
+		listed := slices.ContainsFunc(l.to.Links, func(back Link) bool { return back.To == l.from && back.Type == LinkNVL })
+		if !listed {
+			b.note(l.e, "NVLink to %v, which lists none back: not used", l.to.GPU.BusID)
+		}
 	}
 }
 
@@ -74,10 +100,23 @@ func (b *builder) c2c(e, parent *Element, host int, bus BusID) {
 	if dev == nil {
 		return
 	}
-	if cpu := localCPU(dev, nil); cpu != nil {
-		// bw is MB/s.
-		connectBoth(dev, cpu, LinkC2C, float32(float64(e.Int("bw", 0)*e.Int("count", 0))/1000))
+	cpu := localCPU(dev, nil)
+	if cpu == nil {
+		return
 	}
+	// bw is MB/s.
+	bw := float32(float64(e.Int("bw", 0)*e.Int("count", 0)) / 1000)
+	if len(b.parts(host, bus)) == 1 {
+		connectBoth(dev, cpu, LinkC2C, bw)
+		return
+	}
+	// The parts of a GPU share the link to the CPU behind a node of its own.
+	bridge := b.node(NodeCXB, host, uint64(bus))
+	if bridge == nil {
+		bridge = b.addNode(NodeCXB, host, uint64(bus))
+		connectBoth(bridge, cpu, LinkC2C, bw)
+	}
+	connectBoth(dev, bridge, LinkC2C, bw)
 }
 
 func (b *builder) pcilinks(e, _ *Element, host int, bus BusID) {

@@ -74,7 +74,11 @@ func above(a, n *Node) bool {
 func (s *System) short(n *Node) string {
 	switch n.Type {
 	case NodeGPU, NodeDEV:
-		return fmt.Sprintf("GPU %d%s", n.GPU.Dev, s.onHost(n))
+		part := ""
+		if n.GPU.Part >= 0 {
+			part = fmt.Sprintf(" part %d", n.GPU.Part)
+		}
+		return fmt.Sprintf("GPU %d%s%s", n.GPU.Dev, part, s.onHost(n))
 	case NodeCPU:
 		return fmt.Sprintf("CPU %d%s", n.CPU.NUMAID, s.onHost(n))
 	case NodeNVS:

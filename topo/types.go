@@ -13,6 +13,7 @@ const (
 	NodeCPU                 // CPU
 	NodeNIC                 // NIC
 	NodeNET                 // NET
+	NodeCXB                 // CXB
 
 	// NumNodeTypes is the number of node types.
 	NumNodeTypes = iota

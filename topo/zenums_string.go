@@ -15,11 +15,12 @@ func _() {
 	_ = x[NodeCPU-4]
 	_ = x[NodeNIC-5]
 	_ = x[NodeNET-6]
+	_ = x[NodeCXB-7]
 }
 
-const _NodeType_name = "GPUDEVPCINVSCPUNICNET"
+const _NodeType_name = "GPUDEVPCINVSCPUNICNETCXB"
 
-var _NodeType_index = [...]uint8{0, 3, 6, 9, 12, 15, 18, 21}
+var _NodeType_index = [...]uint8{0, 3, 6, 9, 12, 15, 18, 21, 24}
 
 func (i NodeType) String() string {
 	idx := int(i) - 0
