@@ -19,4 +19,4 @@ package topo
 
 //go:generate go tool -modfile=../tools.mod stringer -type=PathType -trimprefix=Path -output zpathtype_string.go
 //go:generate go tool -modfile=../tools.mod stringer -type=NodeType,LinkType -linecomment -output zenums_string.go
-//go:generate go tool -modfile=../tools.mod stringer -type=Pattern -linecomment -output zpattern_string.go
+//go:generate go tool -modfile=../tools.mod stringer -type=Pattern,GraphID -linecomment -output zgraph_string.go

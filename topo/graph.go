@@ -13,18 +13,57 @@ const (
 	PatternCollNetDirect Pattern = 6 // collnet direct
 )
 
+// GraphID says what a [Graph] is for. Values are those by which graph files name
+// graphs (NCCL v2.30 src/init.cc).
+type GraphID uint8
+
+const (
+	GraphRing          GraphID = 0 // ring
+	GraphTree          GraphID = 1 // tree
+	GraphCollNetChain  GraphID = 2 // collnetChain
+	GraphNVLS          GraphID = 3 // nvls
+	GraphCollNetDirect GraphID = 4 // collnetDirect
+
+	// NumGraphs is the number of graphs of a node.
+	NumGraphs = iota
+)
+
+// CrossNIC says whether the ends of a channel may be at network cards of
+// different rails (NCCL_CROSS_NIC). In a [Graph] it is what the search settled
+// for.
+type CrossNIC int8
+
+const (
+	CrossNICNever CrossNIC = 0
+	CrossNICAll   CrossNIC = 1
+	// CrossNICPairs is the search's choice of cards that differ, which nodes
+	// make up for by exchanging the channels of each pair.
+	CrossNICPairs CrossNIC = 2
+)
+
 // Graph is what the search found for one pattern: channels over the GPUs of
-// one host, all of the same bandwidth.
+// one node, all of the same bandwidth.
 type Graph struct {
+	ID       GraphID
 	Pattern  Pattern
 	NRanks   int
 	Channels []Channel
-	// BWIntra is what a channel carries between GPUs, GB/s.
-	BWIntra float32
-	// TypeIntra is the worst path between neighbours in any channel.
-	TypeIntra PathType
+	// BWIntra is what a channel carries between GPUs, BWInter what it carries
+	// between a GPU and a network card, GB/s.
+	BWIntra, BWInter float32
+	// LatencyInter is that of the network card, us.
+	LatencyInter float32
+	// TypeIntra is the worst path between neighbours in any channel, TypeInter
+	// that between a GPU and its network card.
+	TypeIntra, TypeInter PathType
+	CrossNIC             CrossNIC
 	// SameChannels says that all channels have the same order.
 	SameChannels bool
+	// MinChannels and MaxChannels are the bounds of the search.
+	MinChannels, MaxChannels int
+	// Hops is the number of links that all channels go over, by which the search
+	// prefers the shorter of two graphs that are equally fast.
+	Hops int
 	// MinSM and MaxSM are the lowest and highest compute capability times 10
 	// among the GPUs.
 	MinSM, MaxSM int
@@ -35,9 +74,16 @@ type Graph struct {
 // Channel is one channel of a [Graph].
 type Channel struct {
 	// Ranks are the ranks in order. In a ring the last is followed by the
-	// first.
+	// first. A channel of an NVLS graph has its head alone.
 	Ranks []int
+	// Nets are the network cards at the first and at the last rank, as [Node.ID]
+	// has them; empty if the node is all there is, {-1, -1} if no card was found.
+	Nets []int64
 }
+
+// Graphs are the graphs of one node by [GraphID]. Those that were not searched
+// for are nil.
+type Graphs [NumGraphs]*Graph
 
 // Ring returns the ring of channel c >= 0. A communicator may have more
 // channels than the graph: they repeat its rings, as NCCL's do.
