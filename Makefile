@@ -6,7 +6,7 @@ STATICCHECK = $(GO) tool -modfile=tools.mod staticcheck
 # Packages whose tests take -update.
 GOLDEN = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u)
 
-.PHONY: generate check lint test prove golden bench
+.PHONY: generate check lint test prove parity golden bench
 
 generate: ## render, compile and archive the kernels; rewrite the tables and enum strings
 	$(GO) generate ./...
@@ -25,6 +25,9 @@ test:
 
 prove: ## every kernel in every case under both memory models, and every planted fault (docs/PROOF.md): some core-hours
 	$(GO) test ./runtime/internal/conformance -run '^(TestKernels|TestMutants)$$' -count 1 -timeout 0 -v -prove
+
+parity: ## graphs, rings, trees and channels beside NCCL's own, for every reference run: equal and total per kind
+	$(GO) test ./topo/... -run '^TestParity' -count 1 -v
 
 golden: ## rewrite the golden files; read the diff before committing it
 	$(GO) test $(GOLDEN) -update
