@@ -188,6 +188,7 @@ func (r *Result) graph(g *Graph) (*topo.Graph, error) {
 		BWIntra: g.BWIntra, BWInter: g.BWInter, LatencyInter: g.LatencyInter, TypeIntra: intra, TypeInter: inter,
 		CrossNIC: topo.CrossNIC(g.CrossNIC), SameChannels: g.SameChannels != 0,
 		MinChannels: g.MinChannels, MaxChannels: g.MaxChannels, Hops: g.Hops,
+		MinSM: r.MinSM, MaxSM: r.MaxSM, RanksPerGPU: 1,
 	}
 	for _, c := range g.Channels {
 		made.Channels = append(made.Channels, topo.Channel{Ranks: c.Intra, Nets: c.Inter})

@@ -40,6 +40,9 @@ func (t *Tally) Compare(kind, run string, want, got any) bool {
 	return equal
 }
 
+// Kinds returns the kinds in the order of their first comparison.
+func (t *Tally) Kinds() []string { return t.kinds }
+
 // Unequal returns the comparisons of a kind that failed, one string each.
 func (t *Tally) Unequal(kind string) []string {
 	if c := t.counts[kind]; c != nil {
