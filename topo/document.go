@@ -70,6 +70,7 @@ type schema struct {
 	root     string // its root element
 	version  int    // the only one there is
 	form     string // what a file of that kind looks like, for errors
+	limit    int    // the most elements
 	elements map[string]elementRule
 }
 
@@ -251,8 +252,8 @@ func (p *parser) close(t xml.EndElement, at int64) error {
 
 func (p *parser) start(t xml.StartElement, at int64) error {
 	name := t.Name.Local
-	if p.count++; p.count > maxElements {
-		return p.errorAt(at, fmt.Sprintf("%d are allowed", maxElements), "too many elements")
+	if p.count++; p.count > p.limit {
+		return p.errorAt(at, fmt.Sprintf("%d are allowed", p.limit), "too many elements")
 	}
 	if len(p.open)+p.skipping >= maxDepth {
 		return p.errorAt(at, fmt.Sprintf("%d levels are allowed", maxDepth), "<%s> is nested too deeply", name)

@@ -201,6 +201,7 @@ var topologySchema = schema{
 	root:     ElemSystem,
 	version:  Version,
 	form:     `a topology file is XML with the root element <system version="1">`,
+	limit:    maxElements,
 	elements: topologyElements,
 }
 
