@@ -324,6 +324,7 @@ func (b *builder) nic(e *Element, nic *Node) {
 			Name:    child.Text("name"),
 			Dev:     dev,
 			GUID:    guid,
+			Card:    nic.ID,
 			Port:    child.Int("port", 0),
 			BW:      netBW(child.Int("speed", 0)),
 			Latency: child.Float("latency"),

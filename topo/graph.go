@@ -64,6 +64,9 @@ type Graph struct {
 	// Hops is the number of links that all channels go over, by which the search
 	// prefers the shorter of two graphs that are equally fast.
 	Hops int
+	// Simple says that the search found no path and the only channel takes the
+	// GPUs as they come.
+	Simple bool
 	// MinSM and MaxSM are the lowest and highest compute capability times 10
 	// among the GPUs.
 	MinSM, MaxSM int

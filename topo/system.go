@@ -120,6 +120,7 @@ type Net struct {
 	Name    string
 	Dev     int
 	GUID    uint64
+	Card    uint64 // PCI address of the card, 0 if it has none
 	Port    int
 	BW      float32 // GB/s
 	Latency float32 // µs

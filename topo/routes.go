@@ -1,0 +1,97 @@
+package topo
+
+// route is a [Path] as the search walks it.
+type route struct {
+	kind  PathType
+	back  PathType // of the path the other way
+	bw    float32
+	steps []step
+	// viaIntel says that it is between GPUs by way of an Intel CPU, which cuts
+	// peer-to-peer traffic into small packets.
+	viaIntel bool
+}
+
+// step is a link of a [route] and what its traffic takes of the link the other
+// way: reads and acknowledgements.
+type step struct {
+	link, back int32
+	pci        bool
+	// eighth says that an eighth of the traffic comes back, full that all does.
+	eighth, full bool
+}
+
+// routes are the paths of a system between what channels join.
+type routes struct {
+	gpus, nets int
+	gpuGPU     []route // [from*gpus+to]
+	gpuNET     []route // [gpu*nets+net]
+	netGPU     []route // [net*gpus+gpu]
+	gpuNVS     []route // [gpu], to the NVSwitch
+	nvsGPU     []route // [gpu]
+}
+
+func newRoutes(s *System) *routes {
+	gpus, nets := s.Nodes[NodeGPU], s.Nodes[NodeNET]
+	r := &routes{gpus: len(gpus), nets: len(nets)}
+	rev := reverseLinks(s)
+	between := func(from, to []*Node) []route {
+		all := make([]route, 0, len(from)*len(to))
+		for _, a := range from {
+			for _, b := range to {
+				all = append(all, newRoute(a, b, rev))
+			}
+		}
+		return all
+	}
+	r.gpuGPU = between(gpus, gpus)
+	r.gpuNET = between(gpus, nets)
+	r.netGPU = between(nets, gpus)
+	if nvs := s.Nodes[NodeNVS]; len(nvs) > 0 {
+		r.gpuNVS = between(gpus, nvs[:1])
+		r.nvsGPU = between(nvs[:1], gpus)
+	}
+	return r
+}
+
+// reverseLinks returns the position of the link back for each link.
+func reverseLinks(s *System) []int32 {
+	rev := make([]int32, s.numLinks)
+	for _, nodes := range s.Nodes {
+		for _, n := range nodes {
+			for i := range n.Links {
+				l := &n.Links[i]
+				rev[l.seq] = -1
+				if back := reverse(n, l); back != nil {
+					rev[l.seq] = int32(back.seq)
+				}
+			}
+		}
+	}
+	return rev
+}
+
+func newRoute(from, to *Node, rev []int32) route {
+	p := from.Path(to)
+	r := route{kind: p.Type, back: to.Path(from).Type, bw: p.BW, steps: make([]step, 0, len(p.Links))}
+	for _, l := range p.Links {
+		cpu := l.To.CPU
+		if cpu != nil && p.Type == PathPHB && from.Type == NodeGPU && cpu.Vendor == VendorIntel {
+			r.viaIntel = true
+		}
+		st := step{
+			link: int32(l.seq),
+			back: rev[l.seq],
+			pci:  l.Type == LinkPCI,
+			// GPUs before Ampere read what others write to them, and POWER's
+			// NVLinks acknowledge in full (followPath, NCCL v2.30
+			// src/graph/search.cc).
+			eighth: l.To.Type == NodeDEV && l.To.GPU.SM < 80 && from.Type != NodeGPU,
+			full:   cpu != nil && cpu.Arch == ArchPOWER && l.Type == LinkNVL,
+		}
+		if st.back < 0 {
+			st.eighth, st.full = false, false
+		}
+		r.steps = append(r.steps, st)
+	}
+	return r
+}

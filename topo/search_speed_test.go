@@ -1,0 +1,46 @@
+package topo_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/internal/testenv"
+	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/internal/parity"
+)
+
+// BenchmarkSearch searches for rings, trees and NVLS on every reference machine,
+// one of it and two, and reports the time beside NCCL's own.
+func BenchmarkSearch(b *testing.B) {
+	data, err := os.ReadFile(filepath.Join(testenv.Shared(b, "reference/nccl-2.30.7"), "search_ms.json"))
+	require.NoError(b, err)
+	var nccl map[string]float64 // ms
+	require.NoError(b, json.Unmarshal(data, &nccl))
+	ours, theirs, worst, worstRatio := 0.0, 0.0, 0.0, 0.0
+	for _, r := range parity.Runs(b) {
+		name := r.Machine + " " + strconv.Itoa(r.Hosts)
+		if r.Option != "" || nccl[name] == 0 {
+			continue
+		}
+		v, sp := viewOf(b, r)
+		var ms float64
+		b.Run(name, func(b *testing.B) {
+			begin := time.Now()
+			for b.Loop() {
+				topo.Search(v, sp)
+			}
+			ms = time.Since(begin).Seconds() * 1e3 / float64(b.N)
+			b.ReportMetric(nccl[name], "NCCL-ms/op")
+			b.ReportMetric(ms/nccl[name], "of-NCCL's")
+		})
+		ours, theirs = ours+ms, theirs+nccl[name]
+		worst, worstRatio = max(worst, ms), max(worstRatio, ms/nccl[name])
+	}
+	b.Logf("all: %.0f ms, NCCL's %.0f ms; the longest %.0f ms, the most beside NCCL's %.2f", ours, theirs, worst, worstRatio)
+}
