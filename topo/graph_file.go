@@ -216,5 +216,5 @@ func channelLimit(id GraphID) int {
 	if id == GraphNVLS || id == GraphCollNetDirect {
 		return MaxChannels
 	}
-	return maxGraphChannels
+	return maxSearchChannels
 }

@@ -179,7 +179,7 @@ func TestConnectErrors(t *testing.T) {
 		{"no ring", func(m []Member) []Member { m[1].Graphs[GraphRing] = nil; return m }, LayoutParams{}, "the node of rank 4 has no channel in its ring graph"},
 		{"too many channels", func(m []Member) []Member {
 			g := m[0].Graphs[GraphTree]
-			for range maxGraphChannels {
+			for range maxSearchChannels {
 				g.Channels = append(g.Channels, g.Channels[0])
 			}
 			return m

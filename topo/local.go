@@ -2,10 +2,6 @@ package topo
 
 import "math/bits"
 
-// maxChannels is the most channels of a communicator (MAXCHANNELS, NCCL v2.30
-// src/include/device.h).
-const maxChannels = 64
-
 // nearest returns the indices of the nodes of type t that n has the best path
 // to: the most bandwidth, then the lowest type (ncclTopoGetLocal, NCCL v2.30
 // src/graph/topo.cc).
@@ -85,7 +81,7 @@ func (s *System) localGPU(net *Node) *Node {
 	for i, g := range gpus {
 		nets[i] = s.Nodes[NodeGPU][g].nearest(NodeNET)
 	}
-	for c := range maxChannels {
+	for c := range MaxChannels {
 		for i, g := range gpus {
 			if gpu := s.Nodes[NodeGPU][g]; s.netOf(gpu, nets[i], c) == net {
 				return gpu

@@ -24,10 +24,6 @@ type Member struct {
 	P2PChannels int
 }
 
-// maxGraphChannels bounds the channels of a ring or a tree graph: every one is
-// made two of a communicator.
-const maxGraphChannels = MaxChannels / 2
-
 // nodeChannels are the channels of a node's graphs with the position of each
 // local rank: what connecting needs, found once for all nodes that share graphs.
 type nodeChannels struct {
@@ -54,9 +50,9 @@ func (m *Member) channels() (*nodeChannels, error) {
 		most  int
 		needs bool
 	}{
-		{GraphRing, &n.ring, maxGraphChannels, true},
-		{GraphTree, &n.tree, maxGraphChannels, true},
-		{GraphCollNetChain, &n.chain, maxGraphChannels, false},
+		{GraphRing, &n.ring, maxSearchChannels, true},
+		{GraphTree, &n.tree, maxSearchChannels, true},
+		{GraphCollNetChain, &n.chain, maxSearchChannels, false},
 		{GraphCollNetDirect, &n.direct, MaxChannels, false},
 	} {
 		g := m.Graphs[part.id]

@@ -18,7 +18,7 @@ func newNICs(s *System, gpuFirst bool) *nics {
 	for _, gpu := range s.Nodes[NodeGPU] {
 		var own []int
 		near := gpu.nearest(NodeNET)
-		for c := range maxChannels {
+		for c := range MaxChannels {
 			net := s.netOf(gpu, near, c)
 			if net == nil || c > 0 && net.Index == own[0] {
 				break
@@ -67,7 +67,7 @@ func (n *nics) list(typeInter, gpu int) []int {
 	for t := PathLOC; int(t) <= typeInter; t++ {
 		for _, g := range gpus {
 			for net, to := range n.s.Nodes[NodeNET] {
-				if net == maxChannels {
+				if net == MaxChannels {
 					break
 				}
 				if n.s.Nodes[NodeGPU][g].Path(to).Type != t {
@@ -94,7 +94,7 @@ func (n *nics) preferred(gpus []int) []int {
 		}
 		return ports
 	}
-	for c := range maxChannels {
+	for c := range MaxChannels {
 		for _, g := range gpus {
 			if c < len(n.own[g]) {
 				ports = appendNew(ports, n.own[g][c])

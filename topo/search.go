@@ -18,7 +18,7 @@ type SearchParams struct {
 
 // maxSearchChannels is the most channels of a ring graph: half of those of a
 // communicator, which runs each twice (NCCL v2.30 src/init.cc).
-const maxSearchChannels = maxChannels / 2
+const maxSearchChannels = MaxChannels / 2
 
 // Search finds channels in a [System.View]: those of rings and trees, and those
 // of the algorithms that p asks for; the other graphs have none. They are those
@@ -40,10 +40,10 @@ func Search(v *System, p SearchParams) *Graphs {
 	find(GraphTree, PatternBalancedTree, n, n, false)
 	if p.CollNet {
 		find(GraphCollNetChain, PatternTree, n, n, true)
-		find(GraphCollNetDirect, PatternCollNetDirect, 1, maxChannels, true)
+		find(GraphCollNetDirect, PatternCollNetDirect, 1, MaxChannels, true)
 	}
 	if p.NVLS {
-		find(GraphNVLS, PatternNVLS, 1, maxChannels, false)
+		find(GraphNVLS, PatternNVLS, 1, MaxChannels, false)
 	}
 	return &graphs
 }
