@@ -38,47 +38,7 @@ func referenceMembers(t *testing.T, r *parity.Run) []topo.Member {
 func TestParityLayout(t *testing.T) {
 	var tally parity.Tally
 	for _, r := range parity.Runs(t) {
-		p := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
-		if r.Option == "min32ch" {
-			p.MinChannels = 32
-		}
-		l, err := topo.Connect(referenceMembers(t, r), p)
-		require.NoError(t, err, r.Name)
-		require.Equal(t, r.NRanks, l.NRanks(), r.Name)
-		for rank := range r.NRanks {
-			require.Equal(t, r.RankToNode[rank], l.Node(rank), r.Name)
-		}
-
-		graphs := l.Graphs(0)
-		for id, g := range graphs {
-			want, got := finals(r.Final[topo.GraphID(id).String()]), parity.Graph{}
-			if g != nil {
-				got = parity.Graph{
-					Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC), NChannels: len(g.Channels), BWIntra: g.BWIntra, BWInter: g.BWInter,
-					LatencyInter: g.LatencyInter, TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(),
-				}
-				if g.SameChannels {
-					got.SameChannels = 1
-				}
-			}
-			tally.Compare("final graph", r.Name+" "+topo.GraphID(id).String(), want, got)
-		}
-		tally.Compare("channels", r.Name, []int{r.Channels, r.CollChannels}, []int{l.Channels, l.Channels})
-		tally.Compare("NVLS channels", r.Name, [3]int{r.NVLSChannels, r.NVLSChunkBytes, r.NVLSTreeChunkBytes}, [3]int{l.NVLSChannels, l.NVLSChunkBytes, l.NVLSTreeChunkBytes})
-		tally.Compare("largest tree pattern", r.Name, r.MaxTreePattern, int(l.MaxTreePattern))
-		tally.Compare("CollNet", r.Name, r.CollNet != 0, l.CollNet)
-		if l.Channels != r.Channels {
-			continue
-		}
-		for c := range r.Channels {
-			tally.Compare("ring", r.Name, r.Rings[c], l.Ring(c, 0))
-			for rank, want := range r.Trees[c] {
-				tree := l.Tree(c, rank)
-				tally.Compare("tree row", r.Name, want, [5]int{tree.Up, tree.Down[0], tree.Down[1], tree.Down[2], tree.Depth})
-			}
-		}
-		compareNVLS(&tally, r, l)
-		compareCollNet(&tally, r, l)
+		compareLayout(t, &tally, r, referenceMembers(t, r))
 	}
 	tally.Log(t)
 	for _, kind := range tally.Kinds() {
@@ -91,6 +51,68 @@ func TestParityLayout(t *testing.T) {
 // hw_pcie4_intel is a node, and those of the second socket are farther from the
 // card. That is in the final figures of ring and tree, with 1 host and with 2.
 var unequalLayouts = map[string]int{"final graph": 4}
+
+// TestParityHosts goes all the way from topologies to channels: each node's own
+// view and search, then what they agree on.
+func TestParityHosts(t *testing.T) {
+	var tally parity.Tally
+	for _, r := range parity.Runs(t) {
+		s, params := hostsOf(t, r)
+		members, err := topo.Members(s, params)
+		require.NoError(t, err, r.Name)
+		l := compareLayout(t, &tally, r, members)
+		tally.Compare("P2P channels", r.Name, [2]int{r.P2PChannels, r.P2PChannelsPerPeer}, [2]int{l.P2PChannels, l.P2PChannelsPerPeer})
+		tally.Compare("least bandwidth of networks", r.Name, r.MinNetBW, l.MinNetBW)
+	}
+	tally.Log(t)
+	for _, kind := range tally.Kinds() {
+		require.Empty(t, tally.Unequal(kind), kind)
+	}
+}
+
+// compareLayout connects members and compares the layout with NCCL's.
+func compareLayout(t *testing.T, tally *parity.Tally, r *parity.Run, members []topo.Member) *topo.Layout {
+	p := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
+	if r.Option == "min32ch" {
+		p.MinChannels = 32
+	}
+	l, err := topo.Connect(members, p)
+	require.NoError(t, err, r.Name)
+	require.Equal(t, r.NRanks, l.NRanks(), r.Name)
+	for rank := range r.NRanks {
+		require.Equal(t, r.RankToNode[rank], l.Node(rank), r.Name)
+	}
+
+	for id, g := range l.Graphs(0) {
+		want, got := finals(r.Final[topo.GraphID(id).String()]), parity.Graph{}
+		if g != nil {
+			got = parity.Graph{
+				Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC), NChannels: len(g.Channels), BWIntra: g.BWIntra, BWInter: g.BWInter,
+				LatencyInter: g.LatencyInter, TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(),
+			}
+			if g.SameChannels {
+				got.SameChannels = 1
+			}
+		}
+		tally.Compare("final graph", r.Name+" "+topo.GraphID(id).String(), want, got)
+	}
+	tally.Compare("channels", r.Name, []int{r.Channels, r.CollChannels}, []int{l.Channels, l.Channels})
+	tally.Compare("NVLS channels", r.Name, [3]int{r.NVLSChannels, r.NVLSChunkBytes, r.NVLSTreeChunkBytes}, [3]int{l.NVLSChannels, l.NVLSChunkBytes, l.NVLSTreeChunkBytes})
+	tally.Compare("largest tree pattern", r.Name, r.MaxTreePattern, int(l.MaxTreePattern))
+	tally.Compare("CollNet", r.Name, r.CollNet != 0, l.CollNet)
+	if l.Channels == r.Channels {
+		for c := range r.Channels {
+			tally.Compare("ring", r.Name, r.Rings[c], l.Ring(c, 0))
+			for rank, want := range r.Trees[c] {
+				tree := l.Tree(c, rank)
+				tally.Compare("tree row", r.Name, want, [5]int{tree.Up, tree.Down[0], tree.Down[1], tree.Down[2], tree.Depth})
+			}
+		}
+	}
+	compareNVLS(tally, r, l)
+	compareCollNet(tally, r, l)
+	return l
+}
 
 // finals is what ranks agree on of a graph, nothing if they have none.
 func finals(g parity.Graph) parity.Graph {

@@ -11,39 +11,44 @@ import (
 	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
-// viewOf returns the system of a run as its rank 0 sees it, and the choices of
-// its search.
-func viewOf(t testing.TB, r *parity.Run) (*topo.System, topo.SearchParams) {
-	data, err := os.ReadFile(r.TopoFile())
+// hostsOf returns the system of a run's host and the settings of the run.
+func hostsOf(t testing.TB, r *parity.Run) (*topo.System, topo.HostParams) {
+	s, err := topo.Load(r.TopoFile(), os.ReadFile)
 	require.NoError(t, err)
-	doc, err := topo.Parse(r.Name, data)
-	require.NoError(t, err)
-	s, err := topo.NewSystem(doc)
-	require.NoError(t, err)
-	p := topo.Params{NRanks: r.NRanks}
-	sp := topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.NVLSSupport != 0}
+	p := topo.HostParams{
+		Hosts:  r.NRanks / s.NRanks(),
+		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.NVLSSupport != 0},
+	}
 	level := func(l topo.PathType) *topo.PathType { return &l }
 	switch r.Option {
 	case "crossnic0":
-		sp.CrossNIC = topo.CrossNICNever
+		p.Search.CrossNIC = topo.CrossNICNever
 	case "p2plevelSYS":
-		p.P2PLevel = level(topo.PathSYS)
+		p.Params.P2PLevel = level(topo.PathSYS)
 	case "p2pdisable":
-		p.P2PLevel = level(topo.PathLOC)
+		p.Params.P2PLevel = level(topo.PathLOC)
 	case "gdrlevelSYS":
-		p.GDRLevel = level(topo.PathSYS)
+		p.Params.GDRLevel = level(topo.PathSYS)
 	case "pxndisable":
-		p.NoPXN = true
+		p.Params.NoPXN = true
 	case "nvbdisable":
-		p.NoNVB = true
+		p.Params.NoNVB = true
 	case "shmdisable":
-		p.NoSHM = true
+		p.Params.NoSHM = true
 	case "netdevsALL":
-		p.NetDevs.All = true
+		p.Params.NetDevs.All = true
 	}
-	v, err := s.View(p)
+	return s, p
+}
+
+// viewOf returns the system of a run as its rank 0 sees it, and the choices of
+// its search.
+func viewOf(t testing.TB, r *parity.Run) (*topo.System, topo.SearchParams) {
+	s, p := hostsOf(t, r)
+	p.Params.NRanks = r.NRanks
+	v, err := s.View(p.Params)
 	require.NoError(t, err)
-	return v, sp
+	return v, p.Search
 }
 
 // TestSearchParity compares the graphs of every reference run with NCCL's.

@@ -1,0 +1,87 @@
+package topo
+
+import (
+	"slices"
+
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// HostParams describe a communicator over equal hosts.
+type HostParams struct {
+	// Hosts is how many times the system is there; 0 stands for once. A system
+	// that NVLink joins out of several hosts counts as one here.
+	Hosts int
+	// Params and Search are what views and searches depend on. Rank and NRanks of
+	// Params are not used.
+	Params Params
+	Search SearchParams
+	// NetPeerChannels is over how many channels ranks talk to one another through
+	// the network (NCCL_NCHANNELS_PER_NET_PEER); 0 leaves it to the bandwidth of
+	// network cards.
+	NetPeerChannels int
+}
+
+// Members returns the nodes of a communicator over equal hosts, with what their
+// ranks find. Ranks of the first host are those of s, those of each next host
+// follow. The parts of a host that reach one another best by network are nodes of
+// their own, each with its own search.
+func Members(s *System, p HostParams) ([]Member, error) {
+	hosts := max(p.Hosts, 1)
+	if p.Hosts < 0 || hosts > maxRanks/s.NRanks() {
+		return nil, result.New(result.InvalidArgument, "hosts", "%d hosts of %d ranks; 1 to %d are allowed", p.Hosts, s.NRanks(), maxRanks/s.NRanks())
+	}
+	p.Params.NRanks = hosts * s.NRanks()
+	var first []Member
+	seen := make([]bool, s.NRanks())
+	for rank := range s.NRanks() {
+		if seen[rank] {
+			continue
+		}
+		p.Params.Rank = rank
+		v, err := s.View(p.Params)
+		if err != nil {
+			return nil, err
+		}
+		m := newMember(v, p)
+		for _, r := range m.Ranks {
+			seen[r] = true
+		}
+		first = append(first, m)
+	}
+	members := first
+	for host := 1; host < hosts; host++ {
+		for _, m := range first {
+			m.Ranks = slices.Clone(m.Ranks)
+			for i := range m.Ranks {
+				m.Ranks[i] += host * s.NRanks()
+			}
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+// maxRanks is the most ranks of a communicator: what a test of 16,384 ranks needs,
+// and room above it.
+const maxRanks = 1 << 20
+
+// newMember returns the node that v is the view of.
+func newMember(v *System, p HostParams) Member {
+	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels}
+	for i, gpu := range v.Nodes[NodeGPU] {
+		m.Ranks = append(m.Ranks, gpu.GPU.Rank)
+		m.P2PChannels = min(m.P2PChannels, v.p2pChannels(gpu, p.NetPeerChannels))
+		if bw := v.minNetBW(gpu); i == 0 || bw < m.MinNetBW {
+			m.MinNetBW = bw
+		}
+	}
+	slices.Sort(m.Ranks)
+	for _, g := range m.Graphs {
+		for _, c := range g.Channels {
+			for i, rank := range c.Ranks {
+				c.Ranks[i] = slices.Index(m.Ranks, rank)
+			}
+		}
+	}
+	return m
+}
