@@ -133,9 +133,5 @@ func (c *candidate) channels(s *System) []Channel {
 	return slices.Clip(channels)
 }
 
-// hostShift is where the number of a host begins in the name of a network port
-// (NCCL_TOPO_ID, NCCL v2.30 src/graph/topo.h).
-const hostShift = 56
-
 // key returns the name of a network port in graphs.
-func (n *Node) key() int64 { return int64(n.Host)<<hostShift | int64(n.ID) }
+func (n *Node) key() int64 { return int64(hostID(n.Host, n.ID)) }

@@ -96,6 +96,9 @@ func shortHex(n uint64) string {
 	return fmt.Sprintf("%#x", n)
 }
 
-// hostID is a number with the host it belongs to, as NCCL has it in graph files
-// (NCCL_TOPO_ID, NCCL v2.30 src/graph/topo.h).
-func hostID(host int, id uint64) uint64 { return uint64(host)<<56 | id }
+// hostShift is where the number of a host begins in the name of a device or a
+// network port (NCCL_TOPO_ID, NCCL v2.30 src/graph/topo.h).
+const hostShift = 56
+
+// hostID is the name of a device or a network port in graphs.
+func hostID(host int, id uint64) uint64 { return uint64(host)<<hostShift | id }

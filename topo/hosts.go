@@ -19,6 +19,15 @@ type HostParams struct {
 	// the network (NCCL_NCHANNELS_PER_NET_PEER); 0 leaves it to the bandwidth of
 	// network cards.
 	NetPeerChannels int
+	// GraphFile, if not nil, has the graphs of each node, or some, for which
+	// then nobody searches (NCCL_GRAPH_FILE).
+	GraphFile *GraphFile
+}
+
+// GraphFile is a graph file: its name, which appears in errors, and what it holds.
+type GraphFile struct {
+	Name string
+	Data []byte
 }
 
 // Members returns the nodes of a communicator over equal hosts, with what their
@@ -41,6 +50,11 @@ func Members(s *System, p HostParams) ([]Member, error) {
 		v, err := s.View(p.Params)
 		if err != nil {
 			return nil, err
+		}
+		if f := p.GraphFile; f != nil {
+			if p.Search.Given, err = ParseGraphs(f.Name, f.Data, v); err != nil {
+				return nil, err
+			}
 		}
 		m := newMember(v, p)
 		for _, r := range m.Ranks {

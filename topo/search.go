@@ -14,6 +14,22 @@ type SearchParams struct {
 	RailPerHost bool
 	// CollNet and NVLS ask for the graphs of these algorithms.
 	CollNet, NVLS bool
+	// Given are graphs that are taken instead of being searched for, as those of
+	// NCCL_GRAPH_FILE are: where one is nil or without channels, or lets rails
+	// cross although CrossNIC forbids it, the search goes on.
+	Given *Graphs
+}
+
+// given returns the graph that is taken instead of a search, or nil.
+func (p *SearchParams) given(id GraphID) *Graph {
+	if p.Given == nil {
+		return nil
+	}
+	g := p.Given[id]
+	if g == nil || len(g.Channels) == 0 || p.CrossNIC == CrossNICNever && g.CrossNIC == CrossNICAll {
+		return nil
+	}
+	return g
 }
 
 // maxSearchChannels is the most channels of a ring graph: half of those of a
@@ -32,6 +48,9 @@ func Search(v *System, p SearchParams) *Graphs {
 		GraphCollNetDirect: {ID: GraphCollNetDirect, Pattern: PatternCollNetDirect},
 	}
 	find := func(id GraphID, pattern Pattern, minimum, maximum int, collNet bool) {
+		if graphs[id] = p.given(id); graphs[id] != nil {
+			return
+		}
 		graphs[id] = newSearch(w, &p, pattern, minimum, maximum, collNet).run().graph(v, id)
 	}
 	// The order counts: see ledger.
