@@ -26,7 +26,7 @@ func newLedger(s *System) ledger {
 // in float32 (SUB_ROUND, NCCL v2.30 src/graph/search.cc).
 func less(a, b float32) float32 {
 	thousandths := float32(float32(a-b) * 1000)
-	if thousandths >= 0 && thousandths < 1<<22 {
+	if thousandths >= 0 && thousandths < 1<<31 {
 		// float64 holds the sum exactly, so cutting it off rounds.
 		return float32(int64(float64(thousandths)+0.5)) / 1000
 	}
@@ -37,6 +37,16 @@ func less(a, b float32) float32 {
 // where bw is negative. It stops before the first step that has not enough and
 // returns how many it has taken from.
 func (l *ledger) take(r *route, n int, bw float32) int {
+	if r.plain {
+		for i := range r.steps[:n] {
+			free := &l.free[r.steps[i].link]
+			if *free < bw {
+				return i
+			}
+			*free = less(*free, bw)
+		}
+		return n
+	}
 	pci := bw
 	if r.viaIntel {
 		// 64-byte packets carry a sixth less (INTEL_P2P_OVERHEAD, NCCL v2.30

@@ -1,6 +1,9 @@
 package topo
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // score is how well a GPU may follow another. NCCL cuts bandwidths to whole
 // GB/s.
@@ -31,44 +34,85 @@ func compareScores(a, b *score) int {
 	}
 }
 
-// rank appends the GPUs that may follow one at a position of the channel to
-// w.scores, best first. It reports whether they are to be tried in reverse:
-// where all are alike to the GPU before, and the channel goes to the network
-// later, the nearest to it are kept for later.
-func (w *walker) rank(gpu, position int, t turns) (reverse bool) {
-	begin := len(w.scores)
-	var toNet []route
-	if t.net != none {
-		port := int(w.g.inter[w.g.n*2])
-		toNet = w.netGPU[port*w.gpus : (port+1)*w.gpus]
-	}
-	bit := uint64(1) << w.g.n
-	for i := 1; i < w.gpus; i++ {
-		to := gpu + i
-		if to >= w.gpus {
-			to -= w.gpus
+// orders are the GPUs that may follow each GPU, best first, as far as that does
+// not depend on what is taken of links.
+type orders struct {
+	// alone[gpu] is where only the way between GPUs counts.
+	alone [][]score
+	// toNet[port][gpu] is where a channel that came in by a port goes back to the
+	// network; nil until asked for.
+	toNet [][][]score
+}
+
+// followers returns the GPUs that may follow one, best first, if the channel
+// came in by port and goes back to the network, or if port is none.
+func (t *terrain) followers(gpu, port int) []score {
+	if port == none {
+		if t.orders.alone == nil {
+			t.orders.alone = make([][]score, t.gpus)
 		}
-		r := &w.gpuGPU[gpu*w.gpus+to]
-		if len(r.steps) == 0 || w.used[to]&bit != 0 {
+		if t.orders.alone[gpu] == nil {
+			t.orders.alone[gpu] = t.rank(gpu, nil)
+		}
+		return t.orders.alone[gpu]
+	}
+	if t.orders.toNet == nil {
+		t.orders.toNet = make([][][]score, t.nets)
+	}
+	if t.orders.toNet[port] == nil {
+		t.orders.toNet[port] = make([][]score, t.gpus)
+	}
+	order := &t.orders.toNet[port][gpu]
+	if *order == nil {
+		*order = t.rank(gpu, t.netGPU[port*t.gpus:(port+1)*t.gpus])
+	}
+	return *order
+}
+
+// rank returns the GPUs to which there is a way from one, best first. toNet, if
+// not nil, are the ways from the port to each.
+func (t *terrain) rank(gpu int, toNet []route) []score {
+	list := make([]score, 0, t.gpus)
+	for i := 1; i < t.gpus; i++ {
+		to := (gpu + i) % t.gpus
+		r := &t.gpuGPU[gpu*t.gpus+to]
+		if len(r.steps) == 0 {
 			continue
 		}
 		s := score{gpu: int32(to), distance: int32(i), hops: int32(len(r.steps)), intraBW: int32(r.bw)}
 		if toNet != nil {
-			s.netHops, s.netBW, s.pciBW = int32(len(toNet[to].steps)), int32(toNet[to].bw), w.pciBW(to)
+			s.netHops, s.netBW = int32(len(toNet[to].steps)), int32(toNet[to].bw)
 		}
-		w.scores = append(w.scores, s)
+		list = append(list, s)
 	}
-	list := w.scores[begin:]
-	alike := true
-	for i := range list {
-		if list[i].intraBW != list[0].intraBW || list[i].hops != list[0].hops {
-			alike = false
+	slices.SortFunc(list, func(a, b score) int { return compareScores(&a, &b) })
+	return list
+}
+
+// pushNext appends the GPUs that may follow one, in a channel that came in by
+// port and goes back to the network, to w.scores, best first. It reports whether
+// all are alike to the GPU before.
+func (w *walker) pushNext(gpu, port int) (alike bool) {
+	begin := len(w.scores)
+	bit := uint64(1) << w.g.n
+	order := w.followers(gpu, port)
+	alike = true
+	for i := range order {
+		s := &order[i]
+		if w.used[s.gpu]&bit != 0 {
+			continue
 		}
-		for j := i; j > 0 && compareScores(&list[j], &list[j-1]) < 0; j-- {
+		w.scores = append(w.scores, *s)
+		list := w.scores[begin:]
+		j := len(list) - 1
+		list[j].pciBW = w.pciBW(int(s.gpu))
+		alike = alike && list[j].intraBW == list[0].intraBW && list[j].hops == list[0].hops
+		// Mostly in order: what is taken of PCI links seldom differs.
+		for ; j > 0 && compareScores(&list[j], &list[j-1]) < 0; j-- {
 			list[j], list[j-1] = list[j-1], list[j]
 		}
 	}
-	return alike && t.net != none && t.net != position+1
+	return alike
 }
 
 // pciBW returns what is left of the PCI link of a GPU, -1 if it has none.

@@ -9,6 +9,9 @@ type route struct {
 	// viaIntel says that it is between GPUs by way of an Intel CPU, which cuts
 	// peer-to-peer traffic into small packets.
 	viaIntel bool
+	// plain says that each link carries what the channel does, and nothing
+	// comes back.
+	plain bool
 }
 
 // step is a link of a [route] and what its traffic takes of the link the other
@@ -72,7 +75,7 @@ func reverseLinks(s *System) []int32 {
 
 func newRoute(from, to *Node, rev []int32) route {
 	p := from.Path(to)
-	r := route{kind: p.Type, back: to.Path(from).Type, bw: p.BW, steps: make([]step, 0, len(p.Links))}
+	r := route{kind: p.Type, back: to.Path(from).Type, bw: p.BW, plain: true, steps: make([]step, 0, len(p.Links))}
 	for _, l := range p.Links {
 		cpu := l.To.CPU
 		if cpu != nil && p.Type == PathPHB && from.Type == NodeGPU && cpu.Vendor == VendorIntel {
@@ -91,7 +94,9 @@ func newRoute(from, to *Node, rev []int32) route {
 		if st.back < 0 {
 			st.eighth, st.full = false, false
 		}
+		r.plain = r.plain && !st.eighth && !st.full
 		r.steps = append(r.steps, st)
 	}
+	r.plain = r.plain && !r.viaIntel
 	return r
 }

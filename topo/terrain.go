@@ -7,8 +7,9 @@ type terrain struct {
 	inter    bool // there are ranks elsewhere
 	hasNVS   bool
 	nics     *nics
-	nearGPUs [][]int    // [net]: the GPUs nearest to it
-	samePort [][]int    // [net]: the nets that are one port of one card with it
+	nearGPUs [][]int // [net]: the GPUs nearest to it
+	samePort [][]int // [net]: the nets that are one port of one card with it
+	orders   orders
 	pciLinks [][2]int32 // [gpu]: its PCI link up and down, -1 if it has none
 	// railPerHost identifies ports of different hosts by PCI address.
 	railPerHost bool

@@ -342,10 +342,20 @@ func (w *walker) next(gpu, position int, t turns, f follow) {
 				w.try(&row[to], true, to, position+1, t, f)
 			}
 		}
+	case t.net == none:
+		bit := uint64(1) << w.g.n
+		order := w.followers(gpu, none)
+		for i := range order {
+			if to := int(order[i].gpu); w.used[to]&bit == 0 {
+				w.try(&row[to], true, to, position+1, t, f)
+			}
+		}
 	default:
 		begin := len(w.scores)
-		reverse := w.rank(gpu, position, t)
+		alike := w.pushNext(gpu, int(w.g.inter[w.g.n*2]))
 		end := len(w.scores)
+		// Where all are alike the nearest to the network are kept for later.
+		reverse := alike && t.net != position+1
 		for i := begin; i < end; i++ {
 			at := i
 			if reverse {
