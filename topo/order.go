@@ -76,12 +76,12 @@ func (t *terrain) rank(gpu int, toNet []route) []score {
 	for i := 1; i < t.gpus; i++ {
 		to := (gpu + i) % t.gpus
 		r := &t.gpuGPU[gpu*t.gpus+to]
-		if len(r.steps) == 0 {
+		if r.links == 0 {
 			continue
 		}
-		s := score{gpu: int32(to), distance: int32(i), hops: int32(len(r.steps)), intraBW: int32(r.bw)}
+		s := score{gpu: int32(to), distance: int32(i), hops: int32(r.links), intraBW: int32(r.bw)}
 		if toNet != nil {
-			s.netHops, s.netBW = int32(len(toNet[to].steps)), int32(toNet[to].bw)
+			s.netHops, s.netBW = int32(toNet[to].links), int32(toNet[to].bw)
 		}
 		list = append(list, s)
 	}
@@ -140,7 +140,7 @@ func (w *walker) neighbours(gpu int) [2]int {
 	}
 	bit := uint64(1) << w.g.n
 	for i, to := range try {
-		if to != none && (to == gpu || len(w.gpuGPU[gpu*w.gpus+to].steps) == 0 || w.used[to]&bit != 0) {
+		if to != none && (to == gpu || w.gpuGPU[gpu*w.gpus+to].links == 0 || w.used[to]&bit != 0) {
 			try[i] = none
 		}
 	}

@@ -5,7 +5,8 @@ type route struct {
 	kind  PathType
 	back  PathType // of the path the other way
 	bw    float32
-	steps []step
+	links int    // of the path
+	steps []step // those of its links that may run out of bandwidth
 	// viaIntel says that it is between GPUs by way of an Intel CPU, which cuts
 	// peer-to-peer traffic into small packets.
 	viaIntel bool
@@ -37,11 +38,12 @@ func newRoutes(s *System) *routes {
 	gpus, nets := s.Nodes[NodeGPU], s.Nodes[NodeNET]
 	r := &routes{gpus: len(gpus), nets: len(nets)}
 	rev := reverseLinks(s)
+	ample := ampleLinks(s)
 	between := func(from, to []*Node) []route {
 		all := make([]route, 0, len(from)*len(to))
 		for _, a := range from {
 			for _, b := range to {
-				all = append(all, newRoute(a, b, rev))
+				all = append(all, newRoute(a, b, rev, ample))
 			}
 		}
 		return all
@@ -73,13 +75,48 @@ func reverseLinks(s *System) []int32 {
 	return rev
 }
 
-func newRoute(from, to *Node, rev []int32) route {
+// ampleLinks returns which links never run out of bandwidth: those between a
+// GPU and the only rank on it. What they carry, each time, comes in or goes out
+// by another link of the GPU as well, so if these have less together, with a
+// margin for what comes back, that is where it ends.
+func ampleLinks(s *System) []bool {
+	ample := make([]bool, s.numLinks)
+	for _, dev := range s.Nodes[NodeDEV] {
+		if dev.GPU.Ranks != 1 {
+			continue
+		}
+		const margin = 2
+		in, out, rank := float32(0), float32(0), (*Link)(nil)
+		for i := range dev.Links {
+			l := &dev.Links[i]
+			back := reverse(dev, l)
+			switch {
+			case back == nil:
+			case l.To.Type == NodeGPU:
+				rank = l
+			default:
+				in += back.BW
+				out += l.BW
+			}
+		}
+		if rank != nil && margin*max(in, out) < rank.BW {
+			ample[rank.seq] = true
+			ample[reverse(dev, rank).seq] = true
+		}
+	}
+	return ample
+}
+
+func newRoute(from, to *Node, rev []int32, ample []bool) route {
 	p := from.Path(to)
-	r := route{kind: p.Type, back: to.Path(from).Type, bw: p.BW, plain: true, steps: make([]step, 0, len(p.Links))}
+	r := route{kind: p.Type, back: to.Path(from).Type, bw: p.BW, links: len(p.Links), plain: true, steps: make([]step, 0, len(p.Links))}
 	for _, l := range p.Links {
 		cpu := l.To.CPU
 		if cpu != nil && p.Type == PathPHB && from.Type == NodeGPU && cpu.Vendor == VendorIntel {
 			r.viaIntel = true
+		}
+		if ample[l.seq] {
+			continue
 		}
 		st := step{
 			link: int32(l.seq),

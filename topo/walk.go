@@ -209,7 +209,7 @@ func (w *walker) reserve(r *route, share float32, inside bool) bool {
 		w.ledger.take(r, n, -bw)
 		return false
 	}
-	w.g.hops = int(float32(w.g.hops) + float32(share*float32(len(r.steps))))
+	w.g.hops = int(float32(w.g.hops) + float32(share*float32(r.links)))
 	return true
 }
 
