@@ -17,7 +17,7 @@ func hostsOf(t testing.TB, r *parity.Run) (*topo.System, topo.HostParams) {
 	require.NoError(t, err)
 	p := topo.HostParams{
 		Hosts:  r.NRanks / s.NRanks(),
-		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.NVLSSupport != 0},
+		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.Option != "nvls0"},
 	}
 	level := func(l topo.PathType) *topo.PathType { return &l }
 	switch r.Option {
