@@ -21,12 +21,9 @@ const Version = 1
 // NCCL_TOPO_MAX_NODES (NCCL v2.30 src/include/graph.h).
 const MaxGPUs = 640
 
-// Limits on a file, so that a hostile one is refused instead of exhausting
-// memory, time or stack. MaxGPUs is another.
-const (
-	maxElements = 1 << 14
-	maxDepth    = 64
-)
+// maxDepth bounds the nesting of elements, so that a hostile file is refused
+// instead of exhausting the stack.
+const maxDepth = 64
 
 // Document is a topology file: NCCL's XML, version 1.
 type Document struct {
@@ -70,7 +67,6 @@ type schema struct {
 	root     string // its root element
 	version  int    // the only one there is
 	form     string // what a file of that kind looks like, for errors
-	limit    int    // the most elements
 	elements map[string]elementRule
 }
 
@@ -100,7 +96,6 @@ type parser struct {
 	dec      *xml.Decoder
 	open     []*Element // the elements that have not ended
 	skipping int        // depth inside an element that the format does not have
-	count    int        // of elements
 	// Before offset reached there are line line ends, the last before lineStart.
 	reached, line, lineStart int
 }
@@ -252,9 +247,6 @@ func (p *parser) close(t xml.EndElement, at int64) error {
 
 func (p *parser) start(t xml.StartElement, at int64) error {
 	name := t.Name.Local
-	if p.count++; p.count > p.limit {
-		return p.errorAt(at, fmt.Sprintf("%d are allowed", p.limit), "too many elements")
-	}
 	if len(p.open)+p.skipping >= maxDepth {
 		return p.errorAt(at, fmt.Sprintf("%d levels are allowed", maxDepth), "<%s> is nested too deeply", name)
 	}

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,7 +202,6 @@ var topologySchema = schema{
 	root:     ElemSystem,
 	version:  Version,
 	form:     `a topology file is XML with the root element <system version="1">`,
-	limit:    maxElements,
 	elements: topologyElements,
 }
 
@@ -309,7 +309,11 @@ func (r *attrRule) check(value string) (wrong, want string) {
 	case hexValue:
 		_, err = parseHex(value)
 	case floatValue:
-		_, err = strconv.ParseFloat(value, 32)
+		var f float64
+		f, err = strconv.ParseFloat(value, 32)
+		if err == nil && !(f >= 0 && f <= math.MaxFloat32) {
+			return fmt.Sprintf("%s=%q is out of range", r.name, value), "a finite number, not below 0,"
+		}
 	case busValue:
 		_, err = ParseBusID(value)
 	}

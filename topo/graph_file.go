@@ -17,7 +17,6 @@ var graphSchema = schema{
 	root:    "graphs",
 	version: GraphVersion,
 	form:    `a graph file is XML with the root element <graphs version="1">`,
-	limit:   1 + NumGraphs*(1+MaxChannels*(MaxGPUs+3)),
 	elements: map[string]elementRule{
 		"graphs": {
 			attrs:    []attrRule{{name: "version", kind: intValue, required: true}},

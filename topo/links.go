@@ -59,6 +59,8 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 		switch {
 		case len(others) == 0:
 			b.note(e, "NVLink to %v, which is no GPU here: ignored", target)
+		case others[0].GPU.BusID == bus:
+			b.note(e, "NVLink from %v to itself: not used", target)
 		default:
 			b.between = append(b.between, nvlink{e, dev, others[0]})
 		}
@@ -67,6 +69,9 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 			connectBoth(dev, cpu, LinkNVL, bw/parts)
 		}
 	default:
+		if classOf(e.Text("tclass")) != classNVSwitch {
+			b.note(e, "NVLink to a device of class %q: taken for an NVSwitch", e.Text("tclass"))
+		}
 		// All NVSwitches are one node: they form one full-bandwidth fabric.
 		if len(b.Nodes[NodeNVS]) == 0 {
 			b.addNode(NodeNVS, 0, 0)

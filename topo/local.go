@@ -42,15 +42,48 @@ func (s *System) localCPU(gpu *Node) *Node {
 // share ports begin with different ones, spread in bit-reversed order where the
 // number of ports is a power of two.
 func (s *System) LocalNet(gpu *Node, channel int) *Node {
-	return s.netOf(gpu, gpu.nearest(NodeNET), channel)
+	return newLocality(s).net(gpu, channel)
 }
 
-// netOf is LocalNet with the ports nearest to the GPU.
-func (s *System) netOf(gpu *Node, nets []int, channel int) *Node {
+// locality remembers which ports are nearest to each GPU and which GPUs to each
+// port, for as long as the paths between them are the same.
+type locality struct {
+	*System
+	nets [][]int // [GPU index]; nil if not known
+	gpus [][]int // [port index]; nil if not known
+}
+
+func newLocality(s *System) *locality {
+	return &locality{s, make([][]int, len(s.Nodes[NodeGPU])), make([][]int, len(s.Nodes[NodeNET]))}
+}
+
+// changed forgets what was known of a GPU and a port between which a path
+// changed.
+func (c *locality) changed(gpu, net *Node) {
+	c.nets[gpu.Index], c.gpus[net.Index] = nil, nil
+}
+
+func (c *locality) netsOf(gpu *Node) []int {
+	if c.nets[gpu.Index] == nil {
+		c.nets[gpu.Index] = gpu.nearest(NodeNET)
+	}
+	return c.nets[gpu.Index]
+}
+
+func (c *locality) gpusOf(net *Node) []int {
+	if c.gpus[net.Index] == nil {
+		c.gpus[net.Index] = net.nearest(NodeGPU)
+	}
+	return c.gpus[net.Index]
+}
+
+// net is LocalNet.
+func (c *locality) net(gpu *Node, channel int) *Node {
+	nets := c.netsOf(gpu)
 	if len(nets) == 0 {
 		return nil
 	}
-	gpus := len(s.Nodes[NodeNET][nets[0]].nearest(NodeGPU))
+	gpus := len(c.gpusOf(c.Nodes[NodeNET][nets[0]]))
 	if gpus == 0 {
 		return nil
 	}
@@ -58,8 +91,22 @@ func (s *System) netOf(gpu *Node, nets []int, channel int) *Node {
 	if n := len(nets); n&(n-1) == 0 {
 		first = mirror(first, n)
 	}
-	first += channel % s.Params.NetDevs.perGPU(len(nets), gpus)
-	return s.Nodes[NodeNET][nets[first%len(nets)]]
+	first += channel % c.Params.NetDevs.perGPU(len(nets), gpus)
+	return c.Nodes[NodeNET][nets[first%len(nets)]]
+}
+
+// gpu returns the GPU whose local port net is: of those nearest to it the first
+// that uses it for the lowest channel; nil if none does (ncclTopoGetLocalGpu,
+// NCCL v2.30 src/graph/topo.cc).
+func (c *locality) gpu(net *Node) *Node {
+	for channel := range MaxChannels {
+		for _, g := range c.gpusOf(net) {
+			if gpu := c.Nodes[NodeGPU][g]; c.net(gpu, channel) == net {
+				return gpu
+			}
+		}
+	}
+	return nil
 }
 
 // mirror returns the lowest bits of v, as many as numbers below the power of two
@@ -70,23 +117,4 @@ func mirror(v, n int) int {
 		return 0
 	}
 	return int(bits.Reverse64(uint64(v)) >> (64 - width))
-}
-
-// localGPU returns the GPU whose local port net is: of those nearest to it the
-// first that uses it for the lowest channel; nil if none does
-// (ncclTopoGetLocalGpu, NCCL v2.30 src/graph/topo.cc).
-func (s *System) localGPU(net *Node) *Node {
-	gpus := net.nearest(NodeGPU)
-	nets := make([][]int, len(gpus))
-	for i, g := range gpus {
-		nets[i] = s.Nodes[NodeGPU][g].nearest(NodeNET)
-	}
-	for c := range MaxChannels {
-		for i, g := range gpus {
-			if gpu := s.Nodes[NodeGPU][g]; s.netOf(gpu, nets[i], c) == net {
-				return gpu
-			}
-		}
-	}
-	return nil
 }

@@ -15,11 +15,11 @@ type nics struct {
 
 func newNICs(s *System, gpuFirst bool) *nics {
 	n := &nics{s: s, gpuFirst: gpuFirst}
+	local := newLocality(s)
 	for _, gpu := range s.Nodes[NodeGPU] {
 		var own []int
-		near := gpu.nearest(NodeNET)
 		for c := range MaxChannels {
-			net := s.netOf(gpu, near, c)
+			net := local.net(gpu, c)
 			if net == nil || c > 0 && net.Index == own[0] {
 				break
 			}

@@ -1,21 +1,21 @@
 package topo
 
-// checkUnique refuses files in which CPUs or PCIe switches of a host share an
-// address. It looks at all of them, also at those that no rank uses.
+// checkUnique refuses files in which CPUs or PCI devices of a host share an
+// address. It looks at all of them, also at those that no rank uses. The ports of
+// a network card may be listed apart, and so may the ranks on a GPU.
 func (d *Document) checkUnique() error {
-	type place struct {
-		name string
-		host uint64
-		id   uint64
-	}
-	seen := map[place]bool{}
+	type place struct{ host, id uint64 }
+	cpus, devices := map[place]bool{}, map[place]string{}
 	var check func(e *Element, host uint64) error
 	check = func(e *Element, host uint64) error {
-		if at, isSwitch := e.BusID("busid"), e.isSwitch(); isSwitch {
-			if seen[place{ElemPCI, host, uint64(at)}] {
-				return d.errorAt(e, "one switch an address and host is allowed", "busid=%q again", e.Text("busid"))
+		if e.Name == ElemPCI {
+			at, kind := place{host, uint64(e.BusID("busid"))}, e.deviceKind()
+			switch other := devices[at]; {
+			case other == "":
+				devices[at] = kind
+			case other != kind || kind == deviceSwitch:
+				return d.errorAt(e, "one device an address and host is allowed", "busid=%q again", e.Text("busid"))
 			}
-			seen[place{ElemPCI, host, uint64(at)}] = true
 		}
 		for _, child := range e.Children {
 			if err := check(child, host); err != nil {
@@ -25,11 +25,11 @@ func (d *Document) checkUnique() error {
 		return nil
 	}
 	for _, cpu := range d.Root.Children {
-		at := place{ElemCPU, cpu.Hex("host_hash"), uint64(int64(cpu.Int("numaid", 0)))}
-		if seen[at] {
+		at := place{cpu.Hex("host_hash"), uint64(int64(cpu.Int("numaid", 0)))}
+		if cpus[at] {
 			return d.errorAt(cpu, "one <cpu> a NUMA node and host is allowed", "numaid=\"%d\" again", cpu.Int("numaid", 0))
 		}
-		seen[at] = true
+		cpus[at] = true
 		if err := check(cpu, at.host); err != nil {
 			return err
 		}
@@ -37,15 +37,17 @@ func (d *Document) checkUnique() error {
 	return nil
 }
 
-// isSwitch reports whether e is a pci element that becomes a switch.
-func (e *Element) isSwitch() bool {
-	if e.Name != ElemPCI || classOf(e.Text("class")) != classSwitch {
-		return false
-	}
+const deviceSwitch = "switch"
+
+// deviceKind says what becomes of a pci element.
+func (e *Element) deviceKind() string {
 	for _, child := range e.Children {
 		if child.Name == ElemGPU || child.Name == ElemNIC {
-			return false
+			return child.Name
 		}
 	}
-	return true
+	if classOf(e.Text("class")) == classSwitch {
+		return deviceSwitch
+	}
+	return "unused"
 }

@@ -41,12 +41,13 @@ func (s *System) setPaths() {
 	for _, gpu := range s.Nodes[NodeGPU] {
 		s.preferC2C(gpu)
 	}
+	local := newLocality(s)
 	for _, net := range s.Nodes[NodeNET] {
-		s.divertNet(net)
+		local.divert(net)
 	}
 	for _, net := range s.Nodes[NodeNET] {
 		net.Net.LocalGPU = -1
-		if gpu := s.localGPU(net); gpu != nil {
+		if gpu := local.gpu(net); gpu != nil {
 			net.Net.LocalGPU = gpu.Index
 		}
 	}
@@ -84,20 +85,23 @@ func (s *System) preferC2C(gpu *Node) {
 	}
 }
 
-// divertNet sends traffic to a network port through the GPU next to it, if that
-// is better than the direct path, and traffic to and from GPUs whose memory the
-// port may not access through the CPU next to the GPU.
-func (s *System) divertNet(net *Node) {
-	for _, gpu := range s.Nodes[NodeGPU] {
-		if !s.Params.NoPXN {
-			if near := s.localGPU(net); near != nil && near != gpu && s.proxyPays(gpu, near, net) {
+// divert sends traffic to a network port through the GPU next to it, if that is
+// better than the direct path, and traffic to and from GPUs whose memory the port
+// may not access through the CPU next to the GPU. Which GPU is next to the port
+// depends on the paths, so it is asked for anew after each change.
+func (c *locality) divert(net *Node) {
+	for _, gpu := range c.Nodes[NodeGPU] {
+		if !c.Params.NoPXN {
+			if near := c.gpu(net); near != nil && near != gpu && c.proxyPays(gpu, near, net) {
 				join(gpu, near, net)
+				c.changed(gpu, net)
 			}
 		}
-		if gpu.Path(net).Type < PathPHB && !s.gdr(gpu, net, false) {
-			cpu := s.localCPU(gpu)
+		if gpu.Path(net).Type < PathPHB && !c.gdr(gpu, net, false) {
+			cpu := c.localCPU(gpu)
 			join(net, cpu, gpu)
 			join(gpu, cpu, net)
+			c.changed(gpu, net)
 		}
 	}
 }
