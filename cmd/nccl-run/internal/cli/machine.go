@@ -15,12 +15,19 @@ import (
 
 func machineNames() string { return strings.Join(topo.Builtins(), ", ") }
 
-// maxTopology bounds the bytes of a topology file: thousands of GPUs take less,
-// and a device file has no end.
+// maxTopology bounds the bytes of a topology file: thousands of devices take less.
 const maxTopology = 16 << 20
 
-// readTopology is like os.ReadFile for files of up to maxTopology bytes.
+// readTopology is like os.ReadFile for regular files of up to maxTopology bytes:
+// what opens a pipe waits for who writes to it.
 func readTopology(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is %s; a topology is read from a regular file", name, kindOf(info.Mode()))
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -32,6 +39,20 @@ func readTopology(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no topology file: it has more than %d bytes", name, maxTopology)
 	}
 	return data, err
+}
+
+// kindOf names what is no regular file.
+func kindOf(mode os.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&os.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a device"
+	}
 }
 
 // sysfs is where Linux tells of devices.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,11 @@ func TestRefusals(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		return path
 	}
+	pipe, writer, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() {
+		require.NoError(t, errors.Join(pipe.Close(), writer.Close()))
+	}()
 	tests := []struct {
 		args string // after all-reduce, unless it begins with a bar
 		want string
@@ -137,7 +143,10 @@ func TestRefusals(t *testing.T) {
 
 		{"--topo dgx-h10", `--topo: unknown topology "dgx-h10"; did you mean "dgx-h100"?`},
 		{"--topo " + filepath.Join(dir, "none.xml"), "none.xml"},
-		{"--topo /dev/zero", "it has more than 16777216 bytes"},
+		{"--topo /dev/zero", "/dev/zero is a device; a topology is read from a regular file"},
+		{"--topo " + dir + "/", "is a directory; a topology is read from a regular file"},
+		{fmt.Sprint("--topo /dev/fd/", pipe.Fd()), " is a pipe; a topology is read from a regular file"},
+		{"--topo " + file("large.xml", strings.Repeat(" ", 16<<20+1)), "it has more than 16777216 bytes"},
 		{"--topo " + file("text.xml", "not xml\n"), "text.xml:1:1: "},
 		{"--topo " + file("cut.xml", "<system version=\"1\">\n  <cpu numaid=\"0\""), "cut.xml:2:"},
 		{"--topo " + file("empty.xml", `<system version="1"/>`), "empty.xml"},
