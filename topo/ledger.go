@@ -60,7 +60,7 @@ func (l *ledger) take(r *route, n int, bw float32) int {
 			there = pci
 		}
 		if st.eighth {
-			back += there / 8
+			back += float32(there / 8)
 		}
 		if st.full {
 			back += there

@@ -126,7 +126,7 @@ func TestLinks(t *testing.T) {
 	require.Len(t, s.Nodes[NodeNET], 1)
 	net := s.Nodes[NodeNET][0].Net
 	require.Equal(t, &Net{
-		Name: "a", GUID: 0xab, BW: 1.25, Latency: 1.5, Coll: true, MaxConn: 64, Rail: 3, Plane: -1,
+		Name: "a", GUID: 0xab, Card: 0x201000, BW: 1.25, Latency: 1.5, Coll: true, MaxConn: 64, Rail: 3, Plane: -1,
 	}, net)
 
 	require.Equal(t, `f.xml: 2 GPUs, 1 CPU, 1 network port
