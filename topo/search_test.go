@@ -44,12 +44,19 @@ func randomSystem(t *testing.T, r *rand.Rand, n int) *System {
 		gpu := pci(bus(a), "0x030200", fmt.Sprintf(`<gpu dev="%d" sm="%d" rank="%d" gdr="1">%s</gpu>`, a, sm, a, links[a].String()))
 		cpus[r.IntN(sockets)][r.IntN(2)] += gpu
 	}
+	railed := r.IntN(3) == 0
+	rails := func(port int) string {
+		if !railed || r.IntN(4) == 0 {
+			return ""
+		}
+		return fmt.Sprintf(` rail="%d" plane="%d"`, port/2, r.IntN(2))
+	}
 	for card, ports := 0, 0; card < 1+r.IntN(n); card++ {
 		var nets string
 		speed := []int{25000, 100000, 200000, 400000}[r.IntN(4)]
 		for port := range 1 + r.IntN(2) {
-			nets += fmt.Sprintf(`<net name="mlx5_%d" dev="%d" speed="%d" port="%d" guid="0x%x" gdr="%d" coll="%d"/>`,
-				ports, ports, speed, port+1, 0x100+card, r.IntN(2), r.IntN(2))
+			nets += fmt.Sprintf(`<net name="mlx5_%d" dev="%d" speed="%d" port="%d" guid="0x%x" gdr="%d" coll="%d"%s/>`,
+				ports, ports, speed, port+1, 0x100+card, r.IntN(2), r.IntN(2), rails(ports))
 			ports++
 		}
 		nic := pci(fmt.Sprintf("0000:%02x:00.0", 0x40+card), "0x020000", "<nic>"+nets+"</nic>")
@@ -136,6 +143,9 @@ func checkGraph(t *testing.T, v *System, g *Graph) {
 			require.Equal(t, all, slices.Sorted(slices.Values(ch.Ranks)))
 		}
 		require.Equal(t, v.Inter, len(ch.Nets) == 2)
+		if v.Inter && !g.Simple {
+			checkPorts(t, v, g, ch.Nets)
+		}
 		for i, from := range ch.Ranks {
 			if g.Simple || i == 0 || g.Pattern == PatternCollNetDirect {
 				continue
@@ -144,12 +154,40 @@ func checkGraph(t *testing.T, v *System, g *Graph) {
 		}
 	}
 	require.LessOrEqual(t, len(g.Channels), g.MaxChannels)
+	if g.Pattern == PatternRing && g.CrossNIC == CrossNICPairs {
+		for c := 1; c < len(g.Channels); c += 2 {
+			a, b := g.Channels[c-1].Nets, g.Channels[c].Nets
+			require.Equal(t, []int64{a[1], a[0]}, b, "a pair that does not swap ports")
+		}
+	}
 	if g.Simple {
 		return
 	}
 	// The ledger rounds what is left of a link to thousandths at each hop.
 	for l, load := range loads(v, g) {
 		require.LessOrEqual(t, load, float64(l.BW)+0.001*float64(4*len(g.Channels)+1), "%v takes more than a link of %v has", g, l)
+	}
+}
+
+// checkPorts checks the ports by which a channel comes in and goes out.
+func checkPorts(t *testing.T, v *System, g *Graph, ports []int64) {
+	var ends []*Net
+	for _, key := range ports {
+		i := slices.IndexFunc(v.Nodes[NodeNET], func(n *Node) bool { return n.key() == key })
+		ends = append(ends, v.Nodes[NodeNET][i].Net)
+	}
+	in, out := ends[0], ends[1]
+	require.True(t, in.Plane < 0 || out.Plane < 0 || in.Plane == out.Plane, "from one plane to another")
+	if g.Pattern == PatternTree || g.Pattern == PatternNVLS || g.Pattern == PatternCollNetDirect {
+		require.True(t, g.Pattern != PatternTree || in == out)
+		require.True(t, g.ID == GraphNVLS || g.ID == GraphTree || in.Coll, "a port that cannot reduce")
+	}
+	if g.CrossNIC == CrossNICNever {
+		if in.Rail >= 0 && out.Rail >= 0 {
+			require.Equal(t, in.Rail, out.Rail, "from one rail to another")
+		} else {
+			require.Equal(t, [2]uint64{in.GUID, uint64(in.Port)}, [2]uint64{out.GUID, uint64(out.Port)}, "from one port to another")
+		}
 	}
 }
 
