@@ -330,16 +330,3 @@ func TestNoRingAcrossHosts(t *testing.T) {
 	_, err = SearchRing(s)
 	require.EqualError(t, err, "two: no path between the GPUs of ranks 0 and 1: a ring needs one host, or one NVLink fabric")
 }
-
-func BenchmarkSearchRing(b *testing.B) {
-	for _, name := range Builtins() {
-		s, err := Builtin(name)
-		require.NoError(b, err)
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = SearchRing(s)
-			}
-		})
-	}
-}
