@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -220,7 +221,7 @@ func (b *builder) pci(e *Element, parent *Node) error {
 		return nil
 	}
 	n := b.addNode(NodePCI, parent.Host, uint64(bus))
-	n.PCI = &PCI{Device: e.Hex("vendor")<<48 + e.Hex("device")<<32 + e.Hex("subsystem_vendor")<<16 + e.Hex("subsystem_device")}
+	n.PCI = &PCI{Device: e.deviceID()}
 	for _, child := range e.Children {
 		if child.Name == ElemPCI {
 			if err := b.pci(child, n); err != nil {
@@ -230,6 +231,21 @@ func (b *builder) pci(e *Element, parent *Node) error {
 	}
 	connectBoth(n, parent, LinkPCI, bw)
 	return nil
+}
+
+// deviceID puts what a pci element says of its device into one number, 16 bits
+// each. Numbers without 0x are decimal to NCCL (ncclTopoGetIntDevice, NCCL v2.30
+// src/graph/topo.cc).
+func (e *Element) deviceID() uint64 {
+	var id uint64
+	for _, name := range []string{"vendor", "device", "subsystem_vendor", "subsystem_device"} {
+		n, err := strconv.ParseUint(e.Text(name), 0, 16)
+		if err != nil {
+			n = 0
+		}
+		id = id<<16 | n
+	}
+	return id
 }
 
 // gpu adds a rank and, if it is the first on its GPU, the GPU. A GPU that is

@@ -1,8 +1,6 @@
 package topo
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -52,85 +50,6 @@ func TestReferenceFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, once, written(t, again))
 	}
-}
-
-// tuning is what the tests read of NCCL's own results.
-type tuning struct {
-	System struct {
-		Counts map[string]int `json:"counts"`
-		// Paths[from][to] is type, bandwidth, number of links.
-		Paths [][][3]any `json:"gpu_gpu"`
-	} `json:"system"`
-	Graphs struct {
-		Ring struct {
-			Channels int     `json:"nChannels"`
-			BW       float32 `json:"bwIntra"`
-			Type     string  `json:"typeIntra"`
-		} `json:"ring"`
-	} `json:"graphs_search_rank0"`
-	NvlDomains int `json:"nvlDomains"`
-}
-
-// unlike are the machines on which NCCL's search finds other rings than
-// SearchRing, with why. (The rccl_ ones, adapted from another maker's
-// machines, are not held to it.)
-var unlike = map[string]string{
-	"hw_a100pcie_nvlpairs": "NVLink pairs between sockets: NCCL finds more channels, or slower ones",
-	"pub_azure_ncv4_pairs": "NVLink pairs between sockets: NCCL finds more channels, or slower ones",
-	"hw_pcie2_intel_1s":    "Intel CPUs: peer-to-peer traffic takes more of a PCIe link",
-	"pub_yccl_topo_mod":    "Intel CPUs: peer-to-peer traffic takes more of a PCIe link",
-}
-
-// unlikePaths is the machine on which paths differ: NCCL goes through CPUs
-// where it takes peer-to-peer for impossible.
-const unlikePaths = "rccl_16p1h_vm"
-
-// TestReferenceSystems compares nodes, paths and rings with NCCL's, but for the
-// hosts that NCCL splits by network cards: its figures are of one part each.
-func TestReferenceSystems(t *testing.T) {
-	var split []string
-	for _, file := range glob(t, "nccl-2.30.7/*.1nodes.tuning.json") {
-		name, _, _ := strings.Cut(filepath.Base(file), ".")
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var want tuning
-		require.NoError(t, json.Unmarshal(data, &want))
-		if want.NvlDomains != 1 {
-			split = append(split, name)
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			s, err := Load(strings.TrimSuffix(file, "tuning.json")+"topo.xml", os.ReadFile)
-			require.NoError(t, err)
-			for nodes := range NodeType(NumNodeTypes) {
-				// NCCL counts after leaving out network cards that no GPU can use.
-				if nodes != NodeNET && nodes != NodeNIC {
-					require.Equal(t, want.System.Counts[nodes.String()], len(s.Nodes[nodes]), "%s nodes", nodes)
-				}
-			}
-			equal := true
-			for from := range want.System.Paths {
-				for to, path := range want.System.Paths[from] {
-					p := s.Nodes[NodeGPU][from].Path(s.Nodes[NodeGPU][to])
-					equal = equal && path[0] == p.Type.String() && float32(path[1].(float64)) == p.BW && int(path[2].(float64)) == len(p.Links)
-				}
-			}
-			require.Equal(t, name != unlikePaths, equal, "paths equal to NCCL's")
-
-			g, err := SearchRing(s)
-			require.NoError(t, err)
-			r := want.Graphs.Ring
-			got := fmt.Sprintf("%d x %v %s", len(g.Channels), g.BWIntra, g.TypeIntra)
-			switch why := unlike[name]; {
-			case why != "" || strings.HasPrefix(name, "rccl_"):
-				t.Logf("ring %s, NCCL's %d x %v %s: %s", got, r.Channels, r.BW, r.Type, why)
-			default:
-				require.Equal(t, fmt.Sprintf("%d x %v %s", r.Channels, r.BW, r.Type), got, "ring channels and bandwidth")
-			}
-		})
-	}
-	t.Logf("%d split by network cards: %s", len(split), strings.Join(split, " "))
-	require.Len(t, split, 7)
 }
 
 // TestFusedMachines: from the plain description of each machine, or the first of

@@ -10,8 +10,8 @@ import (
 	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
-// TestViewParity compares the view of rank 0 with NCCL's in every reference run.
-func TestViewParity(t *testing.T) {
+// TestParityView compares the view of rank 0 with NCCL's in every reference run.
+func TestParityView(t *testing.T) {
 	var tally parity.Tally
 	for _, r := range parity.Runs(t) {
 		v, _ := viewOf(t, r)
