@@ -59,14 +59,34 @@ func (l *Layout) Graphs(node int) *Graphs {
 		own, g := m.Graphs[id], *l.merged[id]
 		g.ID, g.Pattern, g.NRanks, g.LatencyInter = own.ID, own.Pattern, own.NRanks, own.LatencyInter
 		g.MinChannels, g.MaxChannels, g.Hops = own.MinChannels, own.MaxChannels, own.Hops
-		for _, c := range own.Channels[:l.counts[id]] {
-			ranks := slices.Clone(c.Ranks)
-			for i, local := range ranks {
-				ranks[i] = m.Ranks[local]
-			}
-			g.Channels = append(g.Channels, Channel{Ranks: ranks, Nets: c.Nets})
-		}
+		g.Channels = m.overRanks(own.Channels[:l.counts[id]])
 		graphs[id] = &g
 	}
 	return &graphs
+}
+
+// Found returns what the node's search found, over ranks of the communicator.
+func (m *Member) Found() *Graphs {
+	var graphs Graphs
+	for id, own := range m.Graphs {
+		if own != nil {
+			g := *own
+			g.Channels = m.overRanks(own.Channels)
+			graphs[id] = &g
+		}
+	}
+	return &graphs
+}
+
+// overRanks returns channels with ranks in place of local ranks.
+func (m *Member) overRanks(channels []Channel) []Channel {
+	var list []Channel
+	for _, c := range channels {
+		ranks := slices.Clone(c.Ranks)
+		for i, local := range ranks {
+			ranks[i] = m.Ranks[local]
+		}
+		list = append(list, Channel{Ranks: ranks, Nets: c.Nets})
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package topo
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -145,28 +146,60 @@ func (c *CPU) String() string {
 	}
 }
 
-// String returns the graph for people: its size, then each different channel
-// on a line.
+// String returns the graph for people: its size, then each different channel on a
+// line, between the network ports that it begins and ends at.
 func (g *Graph) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s GB/s, %s\n", g.Pattern, plural(len(g.Channels), "channel"), gbs(g.BWIntra), g.TypeIntra)
-	for lo := 0; lo < len(g.Channels); {
-		hi := lo
-		for hi+1 < len(g.Channels) && slices.Equal(g.Channels[hi+1].Ranks, g.Channels[lo].Ranks) {
+	fmt.Fprintf(&b, "%s: %s of %s GB/s, %s", g.Pattern, plural(len(g.Channels), "channel"), gbs(g.BWIntra), g.TypeIntra)
+	if len(g.Channels) > 0 && len(g.Channels[0].Nets) > 0 {
+		fmt.Fprintf(&b, "; network %s GB/s, %s", gbs(g.BWInter), g.TypeInter)
+	}
+	b.WriteString("\n")
+	writeChannels(&b, len(g.Channels), func(c int) string {
+		ch := &g.Channels[c]
+		var words []string
+		for i, rank := range ch.Ranks {
+			if i == 0 && len(ch.Nets) > 0 {
+				words = append(words, "net "+netName(ch.Nets[0])+":")
+			}
+			words = append(words, strconv.Itoa(rank))
+		}
+		if len(ch.Nets) > 1 {
+			words = append(words, ":net "+netName(ch.Nets[1]))
+		}
+		return strings.Join(words, " ")
+	})
+	return b.String()
+}
+
+// netName names a network port of a channel, with its host if that is not the
+// first.
+func netName(id int64) string {
+	switch host := uint64(id) >> hostShift; {
+	case id < 0:
+		return "none"
+	case host > 0:
+		return fmt.Sprintf("%d of host %d", id&(1<<hostShift-1), host)
+	default:
+		return strconv.FormatInt(id, 10)
+	}
+}
+
+// writeChannels writes what each of n channels is, those in a row that are the
+// same on one line.
+func writeChannels(b *strings.Builder, n int, text func(channel int) string) {
+	for lo := 0; lo < n; {
+		line, hi := text(lo), lo
+		for hi+1 < n && text(hi+1) == line {
 			hi++
 		}
 		if hi == lo {
-			fmt.Fprintf(&b, "  channel %d:", lo)
+			fmt.Fprintf(b, "  channel %d: %s\n", lo, line)
 		} else {
-			fmt.Fprintf(&b, "  channels %d-%d:", lo, hi)
+			fmt.Fprintf(b, "  channels %d-%d: %s\n", lo, hi, line)
 		}
-		for _, rank := range g.Channels[lo].Ranks {
-			fmt.Fprintf(&b, " %d", rank)
-		}
-		b.WriteString("\n")
 		lo = hi + 1
 	}
-	return b.String()
 }
 
 // gbs formats a bandwidth in GB/s.
