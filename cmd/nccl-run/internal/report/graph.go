@@ -1,0 +1,133 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// GraphVersion is the version of the JSON document of nccl-run graph.
+const GraphVersion = 1
+
+const graphFormat = "ncclgo graph"
+
+// Graph is what nccl-run graph found, in the form of the JSON document of
+// docs/FORMATS.md.
+type Graph struct {
+	Format   string `json:"format"` // always graphFormat
+	Version  int    `json:"version"`
+	Topology string `json:"topology"`
+	Hosts    int    `json:"nNodes"`
+	Nodes    int    `json:"nvlDomains"`
+	NRanks   int    `json:"nRanks"`
+	// Graphs are those of the first node after the nodes agreed, by name.
+	Graphs       map[string]SearchGraph `json:"graphs"`
+	Channels     int                    `json:"nChannels"`
+	NVLSChannels int                    `json:"nvlsChannels"`
+	P2PChannels  int                    `json:"p2pnChannels"`
+	P2PPerPeer   int                    `json:"p2pnChannelsPerPeer"`
+	RankToNode   []int                  `json:"rankToNode"`
+	// Rings[channel] begins at rank 0.
+	Rings [][]int `json:"rings"`
+	// Trees[channel][rank] is up, three down, depth.
+	Trees [][][5]int `json:"trees"`
+}
+
+// SearchGraph is a graph of a node.
+type SearchGraph struct {
+	ID           int            `json:"id"`
+	Pattern      int            `json:"pattern"`
+	CrossNIC     int            `json:"crossNic"`
+	CollNet      int            `json:"collNet"`
+	MinChannels  int            `json:"minChannels"`
+	MaxChannels  int            `json:"maxChannels"`
+	NChannels    int            `json:"nChannels"`
+	BWIntra      float32        `json:"bwIntra"`      // GB/s
+	BWInter      float32        `json:"bwInter"`      // GB/s
+	LatencyInter float32        `json:"latencyInter"` // us
+	TypeIntra    string         `json:"typeIntra"`
+	TypeInter    string         `json:"typeInter"`
+	SameChannels int            `json:"sameChannels"`
+	Hops         int            `json:"nHops"`
+	Channels     []GraphChannel `json:"channels"`
+}
+
+// GraphChannel is a channel of a graph.
+type GraphChannel struct {
+	Ranks []int   `json:"intra"`
+	Nets  []int64 `json:"inter,omitempty"`
+}
+
+// NewGraph makes the document of a layout over so many hosts.
+func NewGraph(topology string, hosts int, l *topo.Layout) *Graph {
+	d := &Graph{
+		Format: graphFormat, Version: GraphVersion, Topology: topology,
+		Hosts: hosts, Nodes: l.NNodes(), NRanks: l.NRanks(),
+		Graphs: map[string]SearchGraph{}, Channels: l.Channels, NVLSChannels: l.NVLSChannels,
+		P2PChannels: l.P2PChannels, P2PPerPeer: l.P2PChannelsPerPeer,
+	}
+	for id, g := range l.Graphs(0) {
+		if g != nil {
+			d.Graphs[topo.GraphID(id).String()] = searchGraph(g)
+		}
+	}
+	for rank := range l.NRanks() {
+		d.RankToNode = append(d.RankToNode, l.Node(rank))
+	}
+	for c := range l.Channels {
+		d.Rings = append(d.Rings, l.Ring(c, 0))
+		rows := make([][5]int, l.NRanks())
+		for rank := range rows {
+			t := l.Tree(c, rank)
+			rows[rank] = [5]int{t.Up, t.Down[0], t.Down[1], t.Down[2], t.Depth}
+		}
+		d.Trees = append(d.Trees, rows)
+	}
+	return d
+}
+
+func searchGraph(g *topo.Graph) SearchGraph {
+	s := SearchGraph{
+		ID: int(g.ID), Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC),
+		MinChannels: g.MinChannels, MaxChannels: g.MaxChannels, NChannels: len(g.Channels),
+		BWIntra: g.BWIntra, BWInter: g.BWInter, LatencyInter: g.LatencyInter,
+		TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(), Hops: g.Hops,
+	}
+	if g.ID == topo.GraphCollNetChain || g.ID == topo.GraphCollNetDirect {
+		s.CollNet = 1
+	}
+	if g.SameChannels {
+		s.SameChannels = 1
+	}
+	for _, c := range g.Channels {
+		s.Channels = append(s.Channels, GraphChannel{c.Ranks, c.Nets})
+	}
+	return s
+}
+
+// Write writes the document.
+func (d *Graph) Write(w io.Writer) error {
+	// Rings and trees would take a line for each number if they were indented.
+	return json.NewEncoder(w).Encode(d)
+}
+
+// DecodeGraph reads a document that Write wrote. Other formats and versions, and
+// unknown fields, are errors.
+func DecodeGraph(r io.Reader) (*Graph, error) {
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	d := new(Graph)
+	if err := dec.Decode(d); err != nil {
+		return nil, fmt.Errorf("document of nccl-run graph: %w", err)
+	}
+	if d.Format != graphFormat || d.Version != GraphVersion {
+		return nil, fmt.Errorf("document of format %q, version %d; %q, version %d is allowed", d.Format, d.Version, graphFormat, GraphVersion)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("document of nccl-run graph: something follows it")
+	}
+	return d, nil
+}

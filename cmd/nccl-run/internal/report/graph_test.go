@@ -1,0 +1,38 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+func TestGraph(t *testing.T) {
+	system, err := topo.Builtin("h200x2")
+	require.NoError(t, err)
+	members, err := topo.Members(system, topo.HostParams{Hosts: 2, Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, NVLS: true}})
+	require.NoError(t, err)
+	layout, err := topo.Connect(members, topo.LayoutParams{})
+	require.NoError(t, err)
+	d := NewGraph("h200x2", 2, layout)
+	require.Equal(t, []int{0, 0, 1, 1}, d.RankToNode)
+	require.Len(t, d.Trees[0], 4)
+	require.Equal(t, len(d.Graphs["ring"].Channels), d.Graphs["ring"].NChannels)
+	require.NotContains(t, d.Graphs, "collnetChain")
+
+	var b bytes.Buffer
+	require.NoError(t, d.Write(&b))
+	again, err := DecodeGraph(bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	require.Equal(t, d, again)
+
+	for _, text := range []string{
+		"", "{}", strings.Replace(b.String(), `"version":1`, `"version":2`, 1), strings.Replace(b.String(), `"nRanks"`, `"ranks"`, 1), b.String() + "{}",
+	} {
+		_, err := DecodeGraph(strings.NewReader(text))
+		require.Error(t, err)
+	}
+}
