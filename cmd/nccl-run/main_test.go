@@ -35,6 +35,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"report": decodeReport,
 			"doctor": decodeDoctor,
 			"litmus": decodeLitmus,
+			"graph":  decodeGraph,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -112,5 +113,21 @@ func decodeLitmus(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if cases, wrong := strconv.Itoa(len(d.Cases)), strconv.Itoa(d.Wrong); cases != args[1] || wrong != args[2] {
 		ts.Fatalf("%s cases, %s wrong; want %s, %s", cases, wrong, args[1], args[2])
+	}
+}
+
+// decodeGraph reads a file that must be a document of nccl-run graph with the given
+// numbers of ranks and of channels: graph file ranks channels.
+func decodeGraph(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: graph file ranks channels")
+	}
+	d, err := report.DecodeGraph(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	if ranks, channels := strconv.Itoa(d.NRanks), strconv.Itoa(d.Channels); ranks != args[1] || channels != args[2] {
+		ts.Fatalf("%s ranks, %s channels; want %s, %s", ranks, channels, args[1], args[2])
+	}
+	if len(d.Rings) != d.Channels || len(d.Trees) != d.Channels || len(d.RankToNode) != d.NRanks {
+		ts.Fatalf("%d rings, %d trees, %d nodes of ranks", len(d.Rings), len(d.Trees), len(d.RankToNode))
 	}
 }

@@ -86,25 +86,38 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "Config.Devices", "all is read before anything is refused")
 
-	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "ENVIRONMENT.md"))
-	require.NoError(t, err)
-	programs, _, _ := strings.Cut(string(text), "\n## Tests\n")
-	var documented []string
-	for line := range strings.Lines(programs) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 2 {
-			continue
-		}
-		require.Len(t, cells, 7, line)
-		documented = append(documented, regexp.MustCompile("NCCL_[A-Z0-9_]+").FindAllString(cells[1], -1)...)
-	}
+	programs, graph := documentedVariables(t)
 	slices.Sort(asked)
-	slices.Sort(documented)
-	require.Equal(t, asked, documented)
+	require.Equal(t, asked, programs)
+	require.Equal(t, nccl.GraphVariables(), graph)
 
 	for _, s := range speaking {
 		for _, name := range s.variables {
 			require.Contains(t, asked, name, "--%s wins over a variable that nobody reads", s.flag)
 		}
 	}
+}
+
+// documentedVariables returns the variables of the two tables of
+// docs/ENVIRONMENT.md, sorted: those of programs, and those of nccl-run graph.
+func documentedVariables(t *testing.T) (programs, graph []string) {
+	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "ENVIRONMENT.md"))
+	require.NoError(t, err)
+	first, rest, found := strings.Cut(string(text), "\n## Variables of `nccl-run graph --set`\n")
+	require.True(t, found)
+	second, _, found := strings.Cut(rest, "\n## Tests\n")
+	require.True(t, found)
+	table := func(section string, columns int) (names []string) {
+		for line := range strings.Lines(section) {
+			cells := strings.Split(line, "|")
+			if len(cells) < 2 {
+				continue
+			}
+			require.Len(t, cells, columns+2, line)
+			names = append(names, regexp.MustCompile("NCCL_[A-Z0-9_]+").FindAllString(cells[1], -1)...)
+		}
+		slices.Sort(names)
+		return names
+	}
+	return table(first, 5), table(second, 4)
 }

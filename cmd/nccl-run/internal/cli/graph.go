@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	nccl "github.com/ncclgo/ncclgo/runtime"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+const graphIntro = `nccl-run graph shows how collectives would run on a machine, or on several that are
+equal: paths between GPUs and network cards, the channels that the search finds,
+and the rings and trees that the ranks of all nodes agree on. Nothing runs.
+
+Usage:
+  nccl-run graph [flags]
+`
+
+const graphNotes = `
+Of the environment nothing counts but what --set gives. Formats: text, for people;
+xml, what the first node found, as NCCL writes it to NCCL_GRAPH_DUMP_FILE, before
+the nodes agree; json, what they agree on (docs/FORMATS.md).
+
+Exit status: 0; 1 the output could not be written; 2 the request was refused.
+`
+
+// graphOptions is what the command line of nccl-run graph says.
+type graphOptions struct {
+	topology string
+	hosts    int
+	gpus     int
+	set      map[string]string
+	format   string
+}
+
+func newGraph(p *Process) *cobra.Command {
+	o := &graphOptions{topology: simDefaults.topology, hosts: 1, set: map[string]string{}, format: "text"}
+	flags := &flagSet{}
+	add := flags.section("Machines")
+	add("topo", "", text(&o.topology, "name|file"),
+		"the machine: "+machineNames()+", or a topology file of NCCL (default dgx-h100)")
+	add("nodes", "", integer(&o.hosts, 1, anyCount), "how many of it, joined by their network cards (default 1)")
+	add("gpus", "", integer(&o.gpus, 1, anyCount), "only the first GPUs of each (default: all)")
+	add = flags.section("Settings")
+	add("set", "", assignment(o.set), "a variable of NCCL for this command: NCCL_CROSS_NIC=0; may be repeated")
+	add = flags.section("Output")
+	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json"), "text, xml or json (default text)")
+	cmd := newCommand("graph", flags.help(graphIntro, graphNotes), func(*cobra.Command) error {
+		return graph(p.Stdout, o)
+	})
+	flags.addTo(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(flags, err) })
+	return cmd
+}
+
+// assignment reads one NAME=VALUE of those that a flag collects.
+func assignment(set map[string]string) *value {
+	return &value{kind: "name=value", parse: func(text string) error {
+		name, v, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("%q is not NAME=VALUE", text)
+		}
+		known := nccl.GraphVariables()
+		if !slices.Contains(known, name) {
+			return unknown("variable", name, known)
+		}
+		set[name] = v
+		return nil
+	}}
+}
+
+// graph finds the graphs of the hosts and writes them.
+func graph(w io.Writer, o *graphOptions) error {
+	system, err := loadTopology(o.topology)
+	if err != nil {
+		return err
+	}
+	if o.gpus > 0 {
+		if system, err = system.FirstGPUs(o.gpus); err != nil {
+			return refusef("--gpus: %w", err)
+		}
+	}
+	settings, err := nccl.ReadGraphSettings(func(name string) (string, bool) {
+		v, ok := o.set[name]
+		return v, ok
+	})
+	if err != nil {
+		return refusef("--set: %w", err)
+	}
+	if file := settings.GraphFile; file != "" {
+		data, err := readTopology(file)
+		if err != nil {
+			return refusef("--set NCCL_GRAPH_FILE: %w", err)
+		}
+		settings.Hosts.GraphFile = &topo.GraphFile{Name: file, Data: data}
+	}
+	settings.Hosts.Hosts = o.hosts
+	members, err := topo.Members(system, settings.Hosts)
+	if err != nil {
+		return refuseInput(err)
+	}
+	layout, err := topo.Connect(members, settings.Layout)
+	if err != nil {
+		return refuseInput(err)
+	}
+	switch o.format {
+	case "xml":
+		err = topo.WriteGraphs(w, members[0].Found(), system)
+	case "json":
+		err = report.NewGraph(system.Name, o.hosts, layout).Write(w)
+	default:
+		err = graphText(w, system, o, settings, layout)
+	}
+	if err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// refuseInput refuses what is wrong with a file or a number that was given.
+func refuseInput(err error) error {
+	var file *topo.FileError
+	if errors.As(err, &file) || errors.Is(err, nccl.ErrInvalidArgument) {
+		return refused{err}
+	}
+	return err
+}
+
+// graphText writes everything for people.
+func graphText(w io.Writer, system *topo.System, o *graphOptions, settings *nccl.GraphSettings, l *topo.Layout) error {
+	params := settings.Hosts.Params
+	params.NRanks = o.hosts * system.NRanks()
+	view, err := system.View(params)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString(view.String() + "\npaths, GB/s\n" + view.Matrix() + "\n")
+	for _, g := range l.Graphs(0) {
+		if g != nil {
+			b.WriteString(g.String())
+		}
+	}
+	b.WriteString("\n" + l.String())
+	_, err = io.WriteString(w, b.String())
+	return err
+}
