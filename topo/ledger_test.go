@@ -60,13 +60,13 @@ func TestAmpleLinks(t *testing.T) {
 			}
 		}
 		require.Equal(t, 2*len(v.Nodes[NodeGPU]), ample)
-		graphs := Search(v, SearchParams{CrossNIC: CrossNICPairs, NVLS: true})
+		graphs := Search(v, SearchParams{CrossNIC: CrossNICPairs})
 		// With two ranks said to be on each GPU no link counts as ample.
 		for _, dev := range v.Nodes[NodeDEV] {
 			dev.GPU.Ranks = 2
 		}
 		require.NotContains(t, ampleLinks(v), true)
-		again := Search(v, SearchParams{CrossNIC: CrossNICPairs, NVLS: true})
+		again := Search(v, SearchParams{CrossNIC: CrossNICPairs})
 		for id := range again {
 			again[id].RanksPerGPU = graphs[id].RanksPerGPU
 		}

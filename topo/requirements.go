@@ -92,9 +92,6 @@ func (c *search) firstCrossNIC() CrossNIC {
 
 // run searches and returns the result.
 func (c *search) run() *candidate {
-	if c.start.pattern == PatternNVLS && (!c.w.hasNVS || c.minSM < 90) {
-		return &c.start
-	}
 	if c.w.gpus == 1 && c.start.pattern != PatternRing {
 		c.start.pattern = PatternTree
 	}

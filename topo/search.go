@@ -12,8 +12,11 @@ type SearchParams struct {
 	// RailPerHost takes ports of different hosts for one rail if their cards are
 	// at the same PCI address (NCCL_MNNVL_RAIL_PER_HOST).
 	RailPerHost bool
-	// CollNet and NVLS ask for the graphs of these algorithms.
-	CollNet, NVLS bool
+	// CollNet asks for the graphs of CollNet.
+	CollNet bool
+	// NVLS asks for the graph of NVLS where hardware has it: two GPUs or more
+	// below NVSwitches, from sm_90 on, one rank on each.
+	NVLS bool
 	// Given are graphs that are taken instead of being searched for, as those of
 	// NCCL_GRAPH_FILE are: where one is nil or without channels, or lets rails
 	// cross although CrossNIC forbids it, the search goes on.
@@ -61,7 +64,7 @@ func Search(v *System, p SearchParams) *Graphs {
 		find(GraphCollNetChain, PatternTree, n, n, true)
 		find(GraphCollNetDirect, PatternCollNetDirect, 1, MaxChannels, true)
 	}
-	if p.NVLS {
+	if p.NVLS && w.hasNVLS() {
 		find(GraphNVLS, PatternNVLS, 1, MaxChannels, false)
 	}
 	return &graphs

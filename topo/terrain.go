@@ -1,5 +1,7 @@
 package topo
 
+import "slices"
+
 // terrain is what stays as it is while a walker searches a system.
 type terrain struct {
 	*routes
@@ -63,6 +65,13 @@ func (t *terrain) onePort(a, b int) bool {
 		return x.Net.Card == y.Net.Card && x.Net.Port == y.Net.Port
 	}
 	return x.Net.GUID == y.Net.GUID && x.Net.Port == y.Net.Port
+}
+
+// hasNVLS reports whether GPUs can reduce in NVSwitches (ncclNvlsInit, NCCL v2.30
+// src/transport/nvls.cc, and what the driver reports as multicast support).
+func (t *terrain) hasNVLS() bool {
+	shared := slices.ContainsFunc(t.s.Nodes[NodeDEV], func(dev *Node) bool { return dev.GPU.Ranks > 1 })
+	return t.hasNVS && t.minSM() >= 90 && t.gpus > 1 && !shared
 }
 
 // minSM returns the lowest compute capability times 10.
