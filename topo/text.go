@@ -185,21 +185,43 @@ func netName(id int64) string {
 	}
 }
 
-// writeChannels writes what each of n channels is, those in a row that are the
-// same on one line.
+// writeChannels writes what each of n channels is, those that are the same on one
+// line.
 func writeChannels(b *strings.Builder, n int, text func(channel int) string) {
-	for lo := 0; lo < n; {
-		line, hi := text(lo), lo
-		for hi+1 < n && text(hi+1) == line {
+	var lines []string
+	same := map[string][]int{}
+	for c := range n {
+		line := text(c)
+		if same[line] == nil {
+			lines = append(lines, line)
+		}
+		same[line] = append(same[line], c)
+	}
+	for _, line := range lines {
+		word := "channel"
+		if len(same[line]) > 1 {
+			word = "channels"
+		}
+		fmt.Fprintf(b, "  %s %s: %s\n", word, spans(same[line]), line)
+	}
+}
+
+// spans writes rising numbers, those in a row as first-last.
+func spans(numbers []int) string {
+	var words []string
+	for lo := 0; lo < len(numbers); {
+		hi := lo
+		for hi+1 < len(numbers) && numbers[hi+1] == numbers[hi]+1 {
 			hi++
 		}
-		if hi == lo {
-			fmt.Fprintf(b, "  channel %d: %s\n", lo, line)
-		} else {
-			fmt.Fprintf(b, "  channels %d-%d: %s\n", lo, hi, line)
+		word := strconv.Itoa(numbers[lo])
+		if hi > lo {
+			word += "-" + strconv.Itoa(numbers[hi])
 		}
+		words = append(words, word)
 		lo = hi + 1
 	}
+	return strings.Join(words, ",")
 }
 
 // gbs formats a bandwidth in GB/s.
