@@ -21,9 +21,12 @@ const Version = 1
 // NCCL_TOPO_MAX_NODES (NCCL v2.30 src/include/graph.h).
 const MaxGPUs = 640
 
-// maxDepth bounds the nesting of elements, so that a hostile file is refused
-// instead of exhausting the stack.
-const maxDepth = 64
+// Bounds on an element, so that a hostile file is refused instead of exhausting
+// time or stack.
+const (
+	maxDepth = 64 // levels of nesting
+	maxAttrs = 64
+)
 
 // Document is a topology file: NCCL's XML, version 1.
 type Document struct {
@@ -277,6 +280,9 @@ func (p *parser) start(t xml.StartElement, at int64) error {
 	}
 	e := &Element{Name: name}
 	e.Line, e.Column = p.position(at)
+	if len(t.Attr) > maxAttrs {
+		return p.errorAt(at, fmt.Sprintf("%d are allowed", maxAttrs), "<%s> has %d attributes", name, len(t.Attr))
+	}
 	for _, a := range t.Attr {
 		if err := p.attr(e, rule, a, at); err != nil {
 			return err

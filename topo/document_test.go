@@ -66,6 +66,7 @@ func TestFileErrors(t *testing.T) {
 		{"second root", oneGPU + oneGPU, `f.xml:10:1: <system> after the end of <system>; one root element is allowed`},
 		{"end of nothing", oneGPU + "</system>", `f.xml:10:1: </system> ends nothing; all elements have ended`},
 		{"nested", edit("</cpu>", strings.Repeat("\n"+onePCI+">", 100)), `f.xml:71:1: <pci> is nested too deeply; 64 levels are allowed`},
+		{"attributes", edit(`sm="90"`, strings.Repeat(`a="" `, 62)+`sm="90"`), `f.xml:4:7: <gpu> has 66 attributes; 64 are allowed`},
 		{"unquoted", edit(`sm="90"`, `sm=90`), `f.xml:4:24: not XML (unquoted or missing attribute value in element); elements, attributes and comments are allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

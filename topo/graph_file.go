@@ -2,7 +2,6 @@ package topo
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -110,12 +109,6 @@ func (r *graphReader) graph(e *Element, id GraphID) (*Graph, error) {
 	}
 	if g.Pattern == PatternTree && id != GraphTree && id != GraphCollNetChain && g.NRanks > 1 {
 		return nil, r.doc.errorAt(e, fmt.Sprintf("pattern %d is allowed", patterns[id][0]), "pattern %d (%v) of graph %d (%v) with %d GPUs", g.Pattern, g.Pattern, id, id, g.NRanks)
-	}
-	for _, f := range []float32{g.BWIntra, g.BWInter, g.LatencyInter} {
-		// NaN fails both.
-		if !(f >= 0 && f <= math.MaxFloat32) {
-			return nil, r.doc.errorAt(e, "speeds and latency are finite and 0 or more", "speed or latency %v", f)
-		}
 	}
 	var err error
 	if g.TypeIntra, err = ParsePathType(e.Text("typeintra")); err != nil {

@@ -11,7 +11,8 @@ import (
 // their device numbers, host after host, as in a program that has one rank on
 // each GPU; a GPU without a rank, among others that have one, takes no part, and
 // if none has, all do. The ports of a host get the device numbers 0 to n-1 in the
-// order of those they have.
+// order of those they have, but for those that only serve traffic that GPUs
+// initiate (net="0").
 func (d *Document) Renumber() {
 	gpus := d.find(ElemGPU)
 	if slices.ContainsFunc(gpus, placed.hasRank) {
@@ -23,7 +24,7 @@ func (d *Document) Renumber() {
 	for rank, p := range gpus {
 		p.element().Set("rank", strconv.Itoa(rank))
 	}
-	ports := d.ports()
+	ports := slices.DeleteFunc(d.ports(), func(p placed) bool { return p.element().Int("net", 1) == 0 })
 	slices.SortStableFunc(ports, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.dev(), b.dev()))
 	})
@@ -36,10 +37,9 @@ func (d *Document) Renumber() {
 	}
 }
 
-// ports returns the network ports that take part, in the order of the file: a
-// port without a number is one that was left out, net="0" one that only serves
-// device-initiated traffic, and of several of one name on a host NCCL finds the
-// first.
+// ports returns the network ports that ranks keep, in the order of the file: a
+// port without a number is one that was left out, and of several of one name on a
+// host NCCL finds the first.
 func (d *Document) ports() []placed {
 	type port struct {
 		host int
@@ -51,7 +51,7 @@ func (d *Document) ports() []placed {
 		name, named := e.Get("name")
 		again := named && seen[port{p.host, name}]
 		seen[port{p.host, name}] = true
-		return again || !e.Has("dev") || e.Int("net", 1) == 0
+		return again || !e.Has("dev")
 	})
 }
 
