@@ -346,6 +346,7 @@ func (b *builder) nic(e *Element, nic *Node) {
 			Latency: child.Float("latency"),
 			GDR:     child.Int("gdr", 0) != 0,
 			Coll:    child.Int("coll", 0) != 0,
+			noColl:  child.Int("coll", 1) == 0,
 			MaxConn: child.Int("maxconn", 64),
 			Rail:    child.Int("rail", -1),
 			Plane:   child.Int("plane", -1),

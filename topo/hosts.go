@@ -11,8 +11,8 @@ type HostParams struct {
 	// Hosts is how many times the system is there; 0 stands for once. A system
 	// that NVLink joins out of several hosts counts as one here.
 	Hosts int
-	// Params and Search are what views and searches depend on. Rank and NRanks of
-	// Params are not used.
+	// Params and Search are what views and searches depend on. Rank, NRanks and
+	// CollNet of Params are not used.
 	Params Params
 	Search SearchParams
 	// NetPeerChannels is over how many channels ranks talk to one another through
@@ -40,6 +40,7 @@ func Members(s *System, p HostParams) ([]Member, error) {
 		return nil, result.New(result.InvalidArgument, "hosts", "%d hosts of %d ranks; 1 to %d are allowed", p.Hosts, s.NRanks(), maxRanks/s.NRanks())
 	}
 	p.Params.NRanks = hosts * s.NRanks()
+	p.Params.CollNet = p.Search.CollNet
 	var first []Member
 	seen := make([]bool, s.NRanks())
 	for rank := range s.NRanks() {

@@ -40,6 +40,9 @@ type Params struct {
 	// NoIntraNet keeps ranks of a host from exchanging through the network where
 	// that is faster (NCCL_NET_DISABLE_INTRA).
 	NoIntraNet bool
+	// CollNet takes network ports for able to reduce where the file does not say
+	// (NCCL_COLLNET_ENABLE, where a plugin would tell).
+	CollNet bool
 	// NetDevs is how many of the network ports that are equally near a rank uses.
 	NetDevs NetDevs
 }

@@ -132,6 +132,8 @@ type Net struct {
 	// LocalGPU is the index of the GPU that the port is the local one of, -1 if
 	// there is none, in a [System.View].
 	LocalGPU int
+
+	noColl bool // the file says that the port does not support CollNet
 }
 
 // NRanks returns how many ranks the file has a GPU for. Not all need be in a

@@ -23,6 +23,9 @@ func (s *System) View(p Params) (*System, error) {
 	}
 	v := b.System
 	v.Params = p
+	for _, net := range v.Nodes[NodeNET] {
+		net.Net.Coll = net.Net.Coll || p.CollNet && !net.Net.noColl
+	}
 	v.setPaths()
 	if v.trim() {
 		v.setPaths()

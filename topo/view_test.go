@@ -251,6 +251,20 @@ func TestViewTrim(t *testing.T) {
 	}
 }
 
+// TestCollNet: a port reduces if the file says so, or says nothing and CollNet was
+// asked for.
+func TestCollNet(t *testing.T) {
+	for attr, want := range map[string][2]bool{"": {false, true}, ` coll="0"`: {false, false}, ` coll="1"`: {true, true}} {
+		s, err := parseSystem("f.xml", []byte(strings.Replace(file(arm, card(0, 90)+port(0)), `speed="200000"`, `speed="200000"`+attr, 1)))
+		require.NoError(t, err)
+		for i, asked := range []bool{false, true} {
+			v, err := s.View(Params{CollNet: asked})
+			require.NoError(t, err)
+			require.Equal(t, want[i], v.Nodes[NodeNET][0].Net.Coll, "%q, asked for: %v", attr, asked)
+		}
+	}
+}
+
 // TestOneGPU: nothing limits a rank that is alone.
 func TestOneGPU(t *testing.T) {
 	s, err := parseSystem("f.xml", []byte(file(arm, card(0, 90)+port(0))))
