@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -349,4 +350,53 @@ func TestFabric(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plain.Fabric(2)
 	require.ErrorContains(t, err, "no NVSwitch")
+}
+
+// TestRandomViews: whatever the machine and the settings, paths lead where they
+// say, a rank sees itself, and nobody it sees is beyond the network.
+func TestRandomViews(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	flag := func() bool { return r.IntN(3) == 0 }
+	level := func() *PathType {
+		if r.IntN(2) == 0 {
+			return nil
+		}
+		return new(PathType(r.IntN(int(PathSYS) + 1)))
+	}
+	for range 300 {
+		s := randomSystem(t, r, 1+r.IntN(8))
+		p := Params{
+			Rank: r.IntN(s.NRanks()), NRanks: s.NRanks() * (1 + r.IntN(3)),
+			P2PLevel: level(), GDRLevel: level(), GDRRead: GDRRead(r.IntN(3)),
+			NoGDRC2C: flag(), NoPXN: flag(), NoPXNC2C: flag(), NoNVB: flag(), NoSHM: flag(), NoIntraNet: flag(),
+			NetDevs: NetDevs{All: flag(), Max: r.IntN(3)},
+		}
+		v, err := s.View(p)
+		require.NoError(t, err)
+		checkPaths(t, v)
+		require.NotNil(t, v.RankGPU(p.Rank))
+		require.Equal(t, len(v.Nodes[NodeGPU]) != p.NRanks, v.Inter)
+		for i, gpu := range v.Nodes[NodeGPU] {
+			require.Same(t, gpu, v.RankGPU(gpu.GPU.Rank))
+			for j, other := range v.Nodes[NodeGPU][:i] {
+				require.Less(t, gpu.Path(other).Type, PathDIS, "GPUs %d and %d", i, j)
+			}
+			if p.NoNVB {
+				for _, other := range v.Nodes[NodeGPU] {
+					require.NotEqual(t, PathNVB, gpu.Path(other).Type)
+				}
+			}
+			for _, net := range v.Nodes[NodeNET] {
+				if path := gpu.Path(net); path.Type == PathPXN {
+					require.False(t, p.NoPXN)
+					require.NotSame(t, gpu, v.proxy(gpu, net))
+					require.NotEqual(t, PathPXN, v.proxy(gpu, net).Path(net).Type)
+				}
+			}
+		}
+		for _, net := range v.Nodes[NodeNET] {
+			require.GreaterOrEqual(t, net.Net.LocalGPU, -1)
+			require.Less(t, net.Net.LocalGPU, len(v.Nodes[NodeGPU]))
+		}
+	}
 }
