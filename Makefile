@@ -6,7 +6,7 @@ STATICCHECK = $(GO) tool -modfile=tools.mod staticcheck
 # Packages whose tests take -update.
 GOLDEN = $(shell $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "github.com/ncclgo/ncclgo/internal/golden"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u)
 
-.PHONY: generate check lint test prove parity golden bench
+.PHONY: generate check lint test prove parity fuzz golden bench
 
 generate: ## render, compile and archive the kernels; rewrite the tables and enum strings
 	$(GO) generate ./...
@@ -28,6 +28,16 @@ prove: ## every kernel in every case under both memory models, and every planted
 
 parity: ## graphs, rings, trees and channels beside NCCL's own, for every reference run: equal and total per kind
 	$(GO) test ./topo/... -run Parity -count 1 -v
+
+# Fuzz targets, each with its package. Looking for a smaller input takes no more than
+# some tries, or slow ones would take the minute.
+FUZZ = topo:FuzzParse topo:FuzzParseGraphs device/ptx:FuzzParse internal/archive:FuzzOpen internal/nvml:FuzzReadSnapshot \
+	cmd/nccl-run/internal/cli:FuzzSize
+
+fuzz: ## what reads files and flags, a minute each
+	for target in $(FUZZ); do \
+		$(GO) test ./$${target%%:*} -run '^$$' -fuzz "^$${target##*:}$$" -fuzztime 60s -fuzzminimizetime 10x || exit 1; \
+	done
 
 golden: ## rewrite the golden files; read the diff before committing it
 	$(GO) test $(GOLDEN) -update
