@@ -51,7 +51,7 @@ type Graph struct {
 	// BWIntra is what a channel carries between GPUs, BWInter what it carries
 	// between a GPU and a network card, GB/s.
 	BWIntra, BWInter float32
-	// LatencyInter is that of the network card, us.
+	// LatencyInter is that of the network card, µs.
 	LatencyInter float32
 	// TypeIntra is the worst path between neighbours in any channel, TypeInter
 	// that between a GPU and its network card.

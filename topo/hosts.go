@@ -80,10 +80,8 @@ func Members(s *System, p HostParams) ([]Member, error) {
 // and room above it.
 const maxRanks = 1 << 20
 
-// newMember returns the node that v is the view of. NVLS needs two GPUs
-// (ncclNvlsInit, NCCL v2.30 src/transport/nvls.cc).
+// newMember returns the node that v is the view of.
 func newMember(v *System, p HostParams) Member {
-	p.Search.NVLS = p.Search.NVLS && len(v.Nodes[NodeGPU]) > 1
 	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels}
 	for i, gpu := range v.Nodes[NodeGPU] {
 		m.Ranks = append(m.Ranks, gpu.GPU.Rank)

@@ -47,7 +47,7 @@ type SearchGraph struct {
 	NChannels    int            `json:"nChannels"`
 	BWIntra      float32        `json:"bwIntra"`      // GB/s
 	BWInter      float32        `json:"bwInter"`      // GB/s
-	LatencyInter float32        `json:"latencyInter"` // us
+	LatencyInter float32        `json:"latencyInter"` // µs
 	TypeIntra    string         `json:"typeIntra"`
 	TypeInter    string         `json:"typeInter"`
 	SameChannels int            `json:"sameChannels"`
