@@ -43,6 +43,14 @@ type Note struct {
 	Text         string
 }
 
+// In returns the note with its place in the file of that name, if it has one.
+func (n Note) In(file string) string {
+	if n.Line > 0 {
+		file = fmt.Sprintf("%s:%d:%d", file, n.Line, n.Column)
+	}
+	return file + ": " + n.Text
+}
+
 // FileError is a mistake in a topology file or a graph file.
 type FileError struct {
 	File         string

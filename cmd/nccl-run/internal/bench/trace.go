@@ -10,11 +10,7 @@ import (
 func (r *run) traceStart(p *pass) {
 	comments(r.out, "topology "+p.comms[0].Topology().String())
 	for _, n := range r.m.System.Notes {
-		where := r.m.System.Name
-		if n.Line > 0 {
-			where = fmt.Sprintf("%s:%d:%d", where, n.Line, n.Column)
-		}
-		r.out.Comment(where + ": " + n.Text)
+		r.out.Comment(n.In(r.m.System.Name))
 	}
 	comments(r.out, p.comms[0].Graph().String())
 	rings, channels := len(p.comms[0].Graph().Channels), p.comms[0].NumChannels()

@@ -52,7 +52,7 @@ func newGraph(p *Process) *cobra.Command {
 	add = flags.section("Output")
 	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json"), "text, xml or json (default text)")
 	cmd := newCommand("graph", flags.help(graphIntro, graphNotes), func(*cobra.Command) error {
-		return graph(p.Stdout, o)
+		return graph(p, o)
 	})
 	flags.addTo(cmd.Flags())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(flags, err) })
@@ -75,11 +75,15 @@ func assignment(set map[string]string) *value {
 	}}
 }
 
-// graph finds the graphs of the hosts and writes them.
-func graph(w io.Writer, o *graphOptions) error {
+// graph finds the graphs of the hosts and writes them. What is odd goes to standard
+// error.
+func graph(p *Process, o *graphOptions) error {
 	system, err := loadTopology(o.topology)
 	if err != nil {
 		return err
+	}
+	for _, n := range system.Notes {
+		fmt.Fprintf(p.Stderr, "nccl-run: %s\n", n.In(system.Name))
 	}
 	if o.gpus > 0 {
 		if system, err = system.FirstGPUs(o.gpus); err != nil {
@@ -105,10 +109,12 @@ func graph(w io.Writer, o *graphOptions) error {
 	if err != nil {
 		return refuseInput(err)
 	}
+	warnSimple(p.Stderr, members)
 	layout, err := topo.Connect(members, settings.Layout)
 	if err != nil {
 		return refuseInput(err)
 	}
+	w := p.Stdout
 	switch o.format {
 	case "xml":
 		err = topo.WriteGraphs(w, members[0].Found(), system)
@@ -121,6 +127,20 @@ func graph(w io.Writer, o *graphOptions) error {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
+}
+
+// warnSimple says which graphs are no more than a guess, once for nodes that are
+// equal.
+func warnSimple(w io.Writer, members []topo.Member) {
+	said := map[*topo.Graph]bool{}
+	for _, m := range members {
+		for _, g := range m.Graphs {
+			if g != nil && g.Simple && !said[g] {
+				said[g] = true
+				fmt.Fprintf(w, "nccl-run: node of rank %d: no path for the %v graph was found, so one channel takes the GPUs as they come\n", m.Ranks[0], g.ID)
+			}
+		}
+	}
 }
 
 // refuseInput refuses what is wrong with a file or a number that was given.
