@@ -1,7 +1,6 @@
 package nccl
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +50,7 @@ func (e *environment) paths(p *topo.Params) {
 	if read >= 0 {
 		p.GDRRead = []topo.GDRRead{topo.GDRReadOff, topo.GDRReadOn}[read]
 	}
+	e.flag(&p.GDRPartitions, true, "NCCL_NET_GDR_MLOPART")
 	e.flag(&p.NoGDRC2C, false, "NCCL_NET_GDR_C2C")
 	e.flag(&p.NoPXN, true, "NCCL_PXN_DISABLE")
 	e.flag(&p.NoPXNC2C, false, "NCCL_PXN_C2C")
@@ -134,6 +134,7 @@ func (e *environment) search(p *topo.HostParams) {
 	e.integer(&nvls, 0, 2, 1, "NCCL_NVLS_ENABLE")
 	p.Search.NVLS = nvls > 0
 	e.integer(&p.NetPeerChannels, 1, MaxChannels, 1, "NCCL_NCHANNELS_PER_NET_PEER")
+	e.integer(&p.NetChannelBW, 1, 1<<20, 1, "NCCL_P2P_PER_CHANNEL_NET_BW")
 }
 
 // channels reads what the number of channels depends on.
@@ -152,15 +153,24 @@ func (e *environment) channels(p *topo.LayoutParams) {
 // GraphVariables returns the names of the variables that [ReadGraphSettings]
 // reads, sorted.
 func GraphVariables() []string {
+	return askedBy(func(e *environment) {
+		// Nothing is set, so nothing is refused.
+		_, _ = ReadGraphSettings(e.getenv)
+	})
+}
+
+// Variables returns the names of the variables that communicators read, sorted.
+func Variables() []string {
+	return askedBy(func(e *environment) { e.apply(new(Config)) })
+}
+
+// askedBy returns the names that read asks for, sorted.
+func askedBy(read func(*environment)) []string {
 	var names []string
-	// Nothing is set, so nothing is refused.
-	_, err := ReadGraphSettings(func(name string) (string, bool) {
+	read(&environment{getenv: func(name string) (string, bool) {
 		names = append(names, name)
 		return "", false
-	})
-	if err != nil {
-		panic(fmt.Sprintf("nccl: BUG: %v", err))
-	}
+	}})
 	slices.Sort(names)
 	return names
 }

@@ -70,5 +70,6 @@ func TestGraphVariables(t *testing.T) {
 	names := GraphVariables()
 	require.True(t, slices.IsSorted(names))
 	require.Contains(t, names, "NCCL_NETDEVS_POLICY")
+	require.Contains(t, Variables(), "NCCL_PROTO")
 	require.Equal(t, len(names), len(slices.Compact(slices.Clone(names))))
 }

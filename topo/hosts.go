@@ -19,6 +19,9 @@ type HostParams struct {
 	// the network (NCCL_NCHANNELS_PER_NET_PEER); 0 leaves it to the bandwidth of
 	// network cards.
 	NetPeerChannels int
+	// NetChannelBW is what one of these carries, GB/s
+	// (NCCL_P2P_PER_CHANNEL_NET_BW); 0 stands for 14.
+	NetChannelBW int
 	// GraphFile, if not nil, has the graphs of each node, or some, for which
 	// then nobody searches (NCCL_GRAPH_FILE).
 	GraphFile *GraphFile
@@ -85,7 +88,7 @@ func newMember(v *System, p HostParams) Member {
 	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels}
 	for i, gpu := range v.Nodes[NodeGPU] {
 		m.Ranks = append(m.Ranks, gpu.GPU.Rank)
-		m.P2PChannels = min(m.P2PChannels, v.p2pChannels(gpu, p.NetPeerChannels))
+		m.P2PChannels = min(m.P2PChannels, v.p2pChannels(gpu, &p))
 		if bw := v.minNetBW(gpu); i == 0 || bw < m.MinNetBW {
 			m.MinNetBW = bw
 		}

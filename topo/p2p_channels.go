@@ -1,14 +1,15 @@
 package topo
 
-// netChannelBW is what a channel of sends and receives carries over a network, GB/s
-// (NCCL_P2P_PER_CHANNEL_NET_BW, NCCL v2.30 src/graph/paths.cc).
-const netChannelBW = 14
+import "cmp"
+
+// defaultNetChannelBW is what a channel of sends and receives carries over a
+// network, GB/s (NCCL v2.30 src/graph/paths.cc).
+const defaultNetChannelBW = 14
 
 // p2pChannels returns the least number of channels over which the rank of gpu
 // talks to another rank of the communicator (ncclTopoComputeP2pChannelsPerPeer,
-// NCCL v2.30 src/graph/paths.cc). perNetPeer is that number for ranks beyond the
-// network if a user gave it (NCCL_NCHANNELS_PER_NET_PEER), else 0.
-func (s *System) p2pChannels(gpu *Node, perNetPeer int) int {
+// NCCL v2.30 src/graph/paths.cc).
+func (s *System) p2pChannels(gpu *Node, h *HostParams) int {
 	least := MaxChannels
 	for _, peer := range s.Nodes[NodeGPU] {
 		if peer == gpu {
@@ -23,13 +24,15 @@ func (s *System) p2pChannels(gpu *Node, perNetPeer int) int {
 	if !s.Inter {
 		return least
 	}
-	if perNetPeer == 0 {
-		perNetPeer = 2
-		if ports, bw := s.usedPorts(gpu); ports > 0 {
-			perNetPeer = max(ports, (int(bw)+netChannelBW-1)/netChannelBW)
-		}
+	if h.NetPeerChannels > 0 {
+		return min(least, h.NetPeerChannels)
 	}
-	return min(least, perNetPeer)
+	byNet := 2
+	if ports, bw := s.usedPorts(gpu); ports > 0 {
+		each := cmp.Or(h.NetChannelBW, defaultNetChannelBW)
+		byNet = max(ports, (int(bw)+each-1)/each)
+	}
+	return min(least, byNet)
 }
 
 // usedPorts returns how many network ports a GPU needs to send as fast as its link

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,7 +67,11 @@ func assignment(set map[string]string) *value {
 		if !ok {
 			return fmt.Errorf("%q is not NAME=VALUE", text)
 		}
-		known := nccl.GraphVariables()
+		// Those of communicators are for whoever has a list of settings: they change
+		// nothing here.
+		known := append(nccl.GraphVariables(), nccl.Variables()...)
+		slices.Sort(known)
+		known = slices.Compact(known)
 		if !slices.Contains(known, name) {
 			return unknown("variable", name, known)
 		}
@@ -96,6 +101,11 @@ func graph(p *Process, o *graphOptions) error {
 	})
 	if err != nil {
 		return refusef("--set: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.set)) {
+		if !slices.Contains(nccl.GraphVariables(), name) {
+			fmt.Fprintf(p.Stderr, "nccl-run: %s changes no graph\n", name)
+		}
 	}
 	if file := settings.GraphFile; file != "" {
 		data, err := readTopology(file)
