@@ -8,7 +8,7 @@
 //
 // Start reading at [Document], the file as it is written, then [System], the
 // graph that [NewSystem] makes of it, then [System.View], which is what a rank of
-// a communicator sees of it, then [SearchRing], which gives a [Graph].
+// a communicator sees of it, then [Search], which gives its [Graphs].
 // [Builtin] has descriptions of common machines.
 //
 // Bandwidths are GB/s (1e9 bytes a second) and float32 where NCCL has float32,

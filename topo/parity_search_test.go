@@ -86,6 +86,12 @@ func TestParitySearch(t *testing.T) {
 			tally.Compare(name+" graph", r.Name, factsOf(w), factsOf(graphs[id]))
 			tally.Compare(name+" channels", r.Name, w.Channels, graphs[id].Channels)
 		}
+		if r.Hosts == 1 && r.Option == "" && r.Nodes == 1 {
+			s, _ := hostsOf(t, r)
+			ring, err := topo.SearchRing(s)
+			require.NoError(t, err)
+			tally.Compare("ring without a network", r.Name, want[topo.GraphRing].Channels, ring.Channels)
+		}
 	}
 	tally.Log(t)
 	for _, kind := range tally.Kinds() {

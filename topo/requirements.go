@@ -64,7 +64,6 @@ func newSearch(w *walker, p *SearchParams, pattern Pattern, minimum, maximum int
 	}
 	if w.inter {
 		c.inter = w.netTypes()
-		c.intra.worst = c.inter.worst
 	}
 	if c.minSM < 90 {
 		// A balanced tree may have to come back the long way.

@@ -84,6 +84,6 @@ func SearchRing(s *System) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p SearchParams
+	p := SearchParams{CrossNIC: CrossNICPairs}
 	return newSearch(newWalker(v, &p), &p, PatternRing, 1, maxSearchChannels, false).run().graph(v, GraphRing), nil
 }
