@@ -110,11 +110,3 @@ func appendNew(list []int, v int) []int {
 	}
 	return append(list, v)
 }
-
-// limit returns how many ports a GPU may use at most, 0 for any number.
-func (d NetDevs) limit() int {
-	if d.All {
-		return 0
-	}
-	return d.Max
-}

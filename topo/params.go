@@ -68,6 +68,14 @@ type NetDevs struct {
 	Max int
 }
 
+// limit returns how many ports a GPU may use at most, 0 for any number.
+func (d NetDevs) limit() int {
+	if d.All {
+		return 0
+	}
+	return d.Max
+}
+
 // perGPU returns how many of a number of ports each of a number of GPUs uses.
 func (d NetDevs) perGPU(ports, gpus int) int {
 	switch {
