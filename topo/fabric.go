@@ -22,8 +22,6 @@ func (s *System) Fabric(n int) (*System, error) {
 	case len(s.Nodes[NodeNVS]) == 0:
 		return nil, result.New(result.InvalidArgument, "topology", "%s has no NVSwitch; hosts are joined by theirs", s.Name)
 	}
-	doc := *s.doc
-	doc.Notes = nil
 	root := *s.doc.Root
 	root.Children = nil
 	for host := range n {
@@ -33,8 +31,7 @@ func (s *System) Fabric(n int) (*System, error) {
 			root.Children = append(root.Children, c)
 		}
 	}
-	doc.Root = &root
-	return NewSystem(&doc)
+	return s.derive(&root)
 }
 
 // shift returns a copy of e in which all ranks are greater by some number.

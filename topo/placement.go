@@ -18,15 +18,13 @@ func (s *System) Place(buses []BusID) (*System, error) {
 	for rank, bus := range buses {
 		p.ranks[bus] = append(p.ranks[bus], rank)
 	}
-	doc := *s.doc
-	doc.Notes = nil
-	doc.Root = p.copy(s.doc.Root, 0)
+	root := p.copy(s.doc.Root, 0)
 	for rank, bus := range buses {
 		if _, missing := p.ranks[bus]; missing {
 			return nil, fmt.Errorf("%s has no GPU at %v for rank %d; it has GPUs at %s", s.Name, bus, rank, s.busList())
 		}
 	}
-	return NewSystem(&doc)
+	return s.derive(root)
 }
 
 func (s *System) placed(buses []BusID) bool {

@@ -158,12 +158,22 @@ func (s *System) FirstGPUs(n int) (*System, error) {
 	if n == s.NRanks() {
 		return s, nil
 	}
-	first := *s.doc
-	first.Notes = nil
-	first.Root = s.doc.Root.without(func(e *Element) bool {
+	return s.derive(s.doc.Root.without(func(e *Element) bool {
 		return e.Name == ElemGPU && e.Int("rank", -1) >= n
-	})
-	return NewSystem(&first)
+	}))
+}
+
+// derive returns the system of another document made of s's. What is odd in the
+// file is said once, of all of it.
+func (s *System) derive(root *Element) (*System, error) {
+	doc := *s.doc
+	doc.Root = root
+	d, err := NewSystem(&doc)
+	if err != nil {
+		return nil, err
+	}
+	d.Notes = s.Notes
+	return d, nil
 }
 
 // without returns a copy of e without the descendants for which drop is true.
