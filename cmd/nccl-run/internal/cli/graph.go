@@ -80,6 +80,9 @@ func assignment(set map[string]string) *value {
 	}}
 }
 
+// maxNotes bounds the lines that say what is odd in a file.
+const maxNotes = 20
+
 // graph finds the graphs of the hosts and writes them. What is odd goes to standard
 // error.
 func graph(p *Process, o *graphOptions) error {
@@ -87,7 +90,11 @@ func graph(p *Process, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range system.Notes {
+	for i, n := range system.Notes {
+		if i == maxNotes {
+			fmt.Fprintf(p.Stderr, "nccl-run: %s: and %d more\n", system.Name, len(system.Notes)-i)
+			break
+		}
 		fmt.Fprintf(p.Stderr, "nccl-run: %s\n", n.In(system.Name))
 	}
 	if o.gpus > 0 {

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestGraphNotes: what is odd in a file is said on standard error, with its
+// place, and does not disturb the output.
+func TestGraphNotes(t *testing.T) {
+	for _, odd := range []int{1, 30} {
+		var file strings.Builder
+		file.WriteString("<system version=\"1\">\n<cpu numaid=\"0\" arch=\"arm64\">\n")
+		for i := range odd {
+			fmt.Fprintf(&file, `<pci busid="0000:%02x:00.0" class="0x030200" link_speed="fast" link_width="16"><gpu dev="%d" sm="90" rank="%d" gdr="1"/></pci>`+"\n", i, i, i)
+		}
+		file.WriteString("</cpu>\n</system>\n")
+		path := filepath.Join(t.TempDir(), "odd.xml")
+		require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o644))
+
+		status, stdout, stderr := command("graph", "--topo", path, "--gpus", "1", "--format", "xml")
+		require.Equal(t, StatusRight, status, stderr)
+		require.True(t, strings.HasPrefix(stdout, "<graphs "), stdout)
+		lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+		require.Equal(t, `nccl-run: `+path+`:3:1: unknown link_speed "fast": 6 Gbit/s a lane assumed`, lines[0])
+		if odd == 1 {
+			require.Len(t, lines, 1)
+			continue
+		}
+		require.Len(t, lines, maxNotes+1)
+		require.Equal(t, `nccl-run: `+path+`: and 10 more`, lines[maxNotes])
+	}
+}
