@@ -22,7 +22,7 @@ func (d *Document) Fused() *Document {
 	root.Children = nil
 	f.copies[d.Root] = &root
 
-	ranks := slices.DeleteFunc(d.find(ElemGPU), func(p placed) bool { return !p.hasRank() })
+	ranks := slices.DeleteFunc(d.find(ElemGPU), func(p placed) bool { return !p.element().Has("rank") })
 	slices.SortStableFunc(ranks, func(a, b placed) int { return cmp.Compare(a.rank(), b.rank()) })
 	seen := map[int]bool{}
 	for _, p := range ranks {
@@ -49,7 +49,8 @@ type fuser struct {
 func (f *fuser) firstView(d *Document, own placed) {
 	kept := map[*Element]bool{own.element(): true}
 	for _, p := range d.ports() {
-		kept[p.element()] = p.host == own.host
+		// A port without a number is one that was left out.
+		kept[p.element()] = p.host == own.host && p.element().Has("dev")
 	}
 	var down func(path []*Element)
 	down = func(path []*Element) {

@@ -9,15 +9,12 @@ import (
 // Renumber gives GPUs and network ports the numbers they have where NCCL reads
 // the file: they are not the file's. GPUs get the ranks 0 to n-1 in the order of
 // their device numbers, host after host, as in a program that has one rank on
-// each GPU; a GPU without a rank, among others that have one, takes no part, and
-// if none has, all do. The ports of a host get the device numbers 0 to n-1 in the
-// order of those they have, but for those that only serve traffic that GPUs
-// initiate (net="0").
+// each GPU. The ports of a host get the device numbers 0 to n-1 in the order of
+// those they have, but for those that only serve traffic that GPUs initiate
+// (net="0"). A GPU or port without a number, among others that have one, takes no
+// part; if none has, all do.
 func (d *Document) Renumber() {
-	gpus := d.find(ElemGPU)
-	if slices.ContainsFunc(gpus, placed.hasRank) {
-		gpus = slices.DeleteFunc(gpus, func(p placed) bool { return !p.hasRank() })
-	}
+	gpus := numbered(d.find(ElemGPU), "rank")
 	slices.SortStableFunc(gpus, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.dev(), b.dev()), cmp.Compare(a.rank(), b.rank()))
 	})
@@ -25,6 +22,7 @@ func (d *Document) Renumber() {
 		p.element().Set("rank", strconv.Itoa(rank))
 	}
 	ports := slices.DeleteFunc(d.ports(), func(p placed) bool { return p.element().Int("net", 1) == 0 })
+	ports = numbered(ports, "dev")
 	slices.SortStableFunc(ports, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.dev(), b.dev()))
 	})
@@ -37,9 +35,17 @@ func (d *Document) Renumber() {
 	}
 }
 
-// ports returns the network ports that ranks keep, in the order of the file: a
-// port without a number is one that was left out, and of several of one name on a
-// host NCCL finds the first.
+// numbered returns those that have an attribute, or all if none has.
+func numbered(all []placed, attr string) []placed {
+	has := func(p placed) bool { return p.element().Has(attr) }
+	if !slices.ContainsFunc(all, has) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p placed) bool { return !has(p) })
+}
+
+// ports returns the network ports of the file in its order; of several of one
+// name on a host NCCL finds the first.
 func (d *Document) ports() []placed {
 	type port struct {
 		host int
@@ -51,7 +57,7 @@ func (d *Document) ports() []placed {
 		name, named := e.Get("name")
 		again := named && seen[port{p.host, name}]
 		seen[port{p.host, name}] = true
-		return again || !e.Has("dev")
+		return again
 	})
 }
 
@@ -62,8 +68,6 @@ type placed struct {
 }
 
 func (p placed) element() *Element { return p.path[len(p.path)-1] }
-
-func (p placed) hasRank() bool { return p.element().Has("rank") }
 
 func (p placed) rank() int { return p.element().Int("rank", -1) }
 
