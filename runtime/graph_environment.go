@@ -15,6 +15,8 @@ type GraphSettings struct {
 	Hosts topo.HostParams
 	// Layout are those of channels.
 	Layout topo.LayoutParams
+	// Fabric says that NVLink joins the hosts.
+	Fabric bool
 	// GraphFile is the name of the file that has graphs, or "".
 	GraphFile string
 }
@@ -29,6 +31,10 @@ func ReadGraphSettings(getenv func(string) (string, bool)) (*GraphSettings, erro
 	e.channels(&s.Layout)
 	s.Layout.CollNet = s.Hosts.Search.CollNet
 	s.Layout.FixedNetChannels = s.Hosts.NetPeerChannels > 0
+	// 2 leaves it to the hardware, of which nothing is known here.
+	fabric := 2
+	e.integer(&fabric, 0, 2, 1, "NCCL_MNNVL_ENABLE")
+	s.Fabric = fabric == 1
 	_, s.GraphFile, _ = e.lookup("NCCL_GRAPH_FILE")
 	if e.err != nil {
 		return nil, e.err

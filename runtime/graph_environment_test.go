@@ -34,6 +34,8 @@ func TestReadGraphSettings(t *testing.T) {
 		{"NCCL_SHM_DISABLE", "1", func(s *GraphSettings) { s.Hosts.Params.NoSHM = true }},
 		{"NCCL_NETDEVS_POLICY", "max:3", func(s *GraphSettings) { s.Hosts.Params.NetDevs.Max = 3 }},
 		{"NCCL_NETDEVS_POLICY", "ALL", func(s *GraphSettings) { s.Hosts.Params.NetDevs.All = true }},
+		{"NCCL_MNNVL_ENABLE", "1", func(s *GraphSettings) { s.Fabric = true }},
+		{"NCCL_MNNVL_ENABLE", "0", func(*GraphSettings) {}},
 		{"NCCL_NVLS_ENABLE", "0", func(s *GraphSettings) { s.Hosts.Search.NVLS = false }},
 		{"NCCL_COLLNET_ENABLE", "1", func(s *GraphSettings) { s.Hosts.Search.CollNet, s.Layout.CollNet = true, true }},
 		{"NCCL_NCHANNELS_PER_NET_PEER", "4", func(s *GraphSettings) { s.Hosts.NetPeerChannels, s.Layout.FixedNetChannels = 4, true }},

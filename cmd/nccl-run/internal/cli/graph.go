@@ -122,6 +122,12 @@ func graph(p *Process, o *graphOptions) error {
 		settings.Hosts.GraphFile = &topo.GraphFile{Name: file, Data: data}
 	}
 	settings.Hosts.Hosts = o.hosts
+	if settings.Fabric {
+		if system, err = system.Fabric(o.hosts); err != nil {
+			return refusef("--set NCCL_MNNVL_ENABLE: %w", err)
+		}
+		settings.Hosts.Hosts = 1
+	}
 	members, err := topo.Members(system, settings.Hosts)
 	if err != nil {
 		return refuseInput(err)
@@ -172,7 +178,7 @@ func refuseInput(err error) error {
 // graphText writes everything for people.
 func graphText(w io.Writer, system *topo.System, o *graphOptions, settings *nccl.GraphSettings, l *topo.Layout) error {
 	params := settings.Hosts.Params
-	params.NRanks = o.hosts * system.NRanks()
+	params.NRanks = settings.Hosts.Hosts * system.NRanks()
 	view, err := system.View(params)
 	if err != nil {
 		return err
