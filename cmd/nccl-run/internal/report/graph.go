@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/ncclgo/ncclgo/topo"
 )
@@ -45,14 +46,24 @@ type SearchGraph struct {
 	MinChannels  int            `json:"minChannels"`
 	MaxChannels  int            `json:"maxChannels"`
 	NChannels    int            `json:"nChannels"`
-	BWIntra      float32        `json:"bwIntra"`      // GB/s
-	BWInter      float32        `json:"bwInter"`      // GB/s
-	LatencyInter float32        `json:"latencyInter"` // µs
+	BWIntra      nineDigits     `json:"bwIntra"`      // GB/s
+	BWInter      nineDigits     `json:"bwInter"`      // GB/s
+	LatencyInter nineDigits     `json:"latencyInter"` // µs
 	TypeIntra    string         `json:"typeIntra"`
 	TypeInter    string         `json:"typeInter"`
 	SameChannels int            `json:"sameChannels"`
 	Hops         int            `json:"nHops"`
 	Channels     []GraphChannel `json:"channels"`
+}
+
+// nineDigits is a number that is written with the digits that tell it from every
+// other float32, as C programs do: read as a float64 it is then the same number
+// as theirs, 1.20000005 and not 1.2.
+type nineDigits float32
+
+// MarshalJSON writes at most nine digits.
+func (f nineDigits) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(f), 'g', 9, 64), nil
 }
 
 // GraphChannel is a channel of a graph.
@@ -93,7 +104,7 @@ func searchGraph(g *topo.Graph) SearchGraph {
 	s := SearchGraph{
 		ID: int(g.ID), Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC),
 		MinChannels: g.MinChannels, MaxChannels: g.MaxChannels, NChannels: len(g.Channels),
-		BWIntra: g.BWIntra, BWInter: g.BWInter, LatencyInter: g.LatencyInter,
+		BWIntra: nineDigits(g.BWIntra), BWInter: nineDigits(g.BWInter), LatencyInter: nineDigits(g.LatencyInter),
 		TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(), Hops: g.Hops,
 	}
 	if g.ID == topo.GraphCollNetChain || g.ID == topo.GraphCollNetDirect {

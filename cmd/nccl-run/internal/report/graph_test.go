@@ -36,3 +36,12 @@ func TestGraph(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// TestNineDigits: numbers as NCCL's tools print them.
+func TestNineDigits(t *testing.T) {
+	for f, want := range map[float32]string{0: "0", 12: "12", 1.2: "1.20000005", 0.1875: "0.1875", 721.8: "721.799988"} {
+		got, err := nineDigits(f).MarshalJSON()
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+}
