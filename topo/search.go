@@ -46,9 +46,8 @@ const maxSearchChannels = MaxChannels / 2
 func Search(v *System, p SearchParams) *Graphs {
 	w := newWalker(v, &p)
 	graphs := Graphs{
-		GraphCollNetChain:  {ID: GraphCollNetChain, Pattern: PatternTree},
-		GraphNVLS:          {ID: GraphNVLS, Pattern: PatternNVLS},
-		GraphCollNetDirect: {ID: GraphCollNetDirect, Pattern: PatternCollNetDirect},
+		GraphNVLS:          {ID: GraphNVLS, Pattern: PatternNVLS, MinChannels: 1, MaxChannels: MaxChannels},
+		GraphCollNetDirect: {ID: GraphCollNetDirect, Pattern: PatternCollNetDirect, MinChannels: 1, MaxChannels: MaxChannels},
 	}
 	find := func(id GraphID, pattern Pattern, minimum, maximum int, collNet bool) {
 		if graphs[id] = p.given(id); graphs[id] != nil {
@@ -60,6 +59,7 @@ func Search(v *System, p SearchParams) *Graphs {
 	find(GraphRing, PatternRing, 1, maxSearchChannels, false)
 	n := len(graphs[GraphRing].Channels)
 	find(GraphTree, PatternBalancedTree, n, n, false)
+	graphs[GraphCollNetChain] = &Graph{ID: GraphCollNetChain, Pattern: PatternTree, MinChannels: n, MaxChannels: n}
 	if p.CollNet {
 		find(GraphCollNetChain, PatternTree, n, n, true)
 		find(GraphCollNetDirect, PatternCollNetDirect, 1, MaxChannels, true)

@@ -142,7 +142,7 @@ func graph(p *Process, o *graphOptions) error {
 	case "xml":
 		err = topo.WriteGraphs(w, members[0].Found(), system)
 	case "json":
-		err = report.NewGraph(system.Name, o.hosts, layout).Write(w)
+		err = report.NewGraph(system.Name, o.hosts, members[0].Found(), layout).Write(w)
 	default:
 		err = graphText(w, system, o, settings, layout)
 	}

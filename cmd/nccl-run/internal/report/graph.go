@@ -53,7 +53,7 @@ type SearchGraph struct {
 	TypeInter    string         `json:"typeInter"`
 	SameChannels int            `json:"sameChannels"`
 	Hops         int            `json:"nHops"`
-	Channels     []GraphChannel `json:"channels"`
+	Channels     []GraphChannel `json:"channels,omitempty"`
 }
 
 // nineDigits is a number that is written with the digits that tell it from every
@@ -72,8 +72,9 @@ type GraphChannel struct {
 	Nets  []int64 `json:"inter,omitempty"`
 }
 
-// NewGraph makes the document of a layout over so many hosts.
-func NewGraph(topology string, hosts int, l *topo.Layout) *Graph {
+// NewGraph makes the document of a layout over so many hosts. found is what the
+// first node's search found.
+func NewGraph(topology string, hosts int, found *topo.Graphs, l *topo.Layout) *Graph {
 	d := &Graph{
 		Format: graphFormat, Version: GraphVersion, Topology: topology,
 		Hosts: hosts, Nodes: l.NNodes(), NRanks: l.NRanks(),
@@ -81,9 +82,10 @@ func NewGraph(topology string, hosts int, l *topo.Layout) *Graph {
 		P2PChannels: l.P2PChannels, P2PPerPeer: l.P2PChannelsPerPeer,
 	}
 	for id, g := range l.Graphs(0) {
-		if g != nil {
-			d.Graphs[topo.GraphID(id).String()] = searchGraph(g)
+		if own := found[id]; g == nil {
+			g = &topo.Graph{ID: own.ID, Pattern: own.Pattern, MinChannels: own.MinChannels, MaxChannels: own.MaxChannels}
 		}
+		d.Graphs[topo.GraphID(id).String()] = searchGraph(g)
 	}
 	for rank := range l.NRanks() {
 		d.RankToNode = append(d.RankToNode, l.Node(rank))

@@ -17,11 +17,12 @@ func TestGraph(t *testing.T) {
 	require.NoError(t, err)
 	layout, err := topo.Connect(members, topo.LayoutParams{})
 	require.NoError(t, err)
-	d := NewGraph("h200x2", 2, layout)
+	d := NewGraph("h200x2", 2, members[0].Found(), layout)
 	require.Equal(t, []int{0, 0, 1, 1}, d.RankToNode)
 	require.Len(t, d.Trees[0], 4)
 	require.Equal(t, len(d.Graphs["ring"].Channels), d.Graphs["ring"].NChannels)
-	require.NotContains(t, d.Graphs, "collnetChain")
+	n := d.Graphs["ring"].NChannels
+	require.Equal(t, SearchGraph{ID: 2, Pattern: 3, CollNet: 1, MinChannels: n, MaxChannels: n, TypeIntra: "LOC", TypeInter: "LOC"}, d.Graphs["collnetChain"])
 
 	var b bytes.Buffer
 	require.NoError(t, d.Write(&b))
