@@ -134,6 +134,9 @@ func (b *builder) cpu(e *Element) error {
 			}
 		}
 	}
+	if len(b.Nodes[NodeCPU]) == maxCPUs {
+		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", maxCPUs), "too many CPUs")
+	}
 	host := b.host(e)
 	// A NUMA node is not always known: -1 then, which is an ID like any other.
 	n := b.addNode(NodeCPU, host, uint64(int64(c.NUMAID)))

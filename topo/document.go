@@ -21,6 +21,10 @@ const Version = 1
 // NCCL_TOPO_MAX_NODES (NCCL v2.30 src/include/graph.h).
 const MaxGPUs = 640
 
+// maxCPUs is the most CPUs of a system, all linked with one another, as NCCL has it
+// (NCCL_TOPO_MAX_NODES, NCCL v2.30 src/include/graph.h).
+const maxCPUs = 640
+
 // Bounds on an element, so that a hostile file is refused instead of exhausting
 // time or stack.
 const (

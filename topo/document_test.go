@@ -35,6 +35,15 @@ func manyGPUs(n int) string {
 	return b.String()
 }
 
+// manyCPUs returns n CPUs with a network port each.
+func manyCPUs(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `<cpu numaid="%d" arch="arm64"><nic><net dev="%d"/></nic></cpu>`, i, i)
+	}
+	return b.String()
+}
+
 // edit returns oneGPU with a replacement.
 func edit(old, new string) string {
 	return strings.Replace(oneGPU, old, new, 1)
@@ -93,6 +102,7 @@ func TestSystemErrors(t *testing.T) {
 		{"GPU and card", edit("</cpu>", `<pci busid="0000:01:00.0" class="0x020000" link_speed="" link_width="0"><nic><net dev="0"/></nic></pci></cpu>`), `busid="0000:01:00.0" again; one device an address and host is allowed`},
 		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
 		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
+		{"CPUs", edit("</system>", manyCPUs(maxCPUs)+"</system>"), `too many CPUs; 640 are allowed`},
 		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

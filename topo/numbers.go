@@ -77,18 +77,18 @@ func (p placed) dev() int { return p.element().Int("dev", 0) }
 // order of the file.
 func (d *Document) find(name string) []placed {
 	var all []placed
-	var hosts []uint64
+	hosts := map[uint64]int{}
 	var down func(path []*Element)
 	down = func(path []*Element) {
 		e := path[len(path)-1]
 		switch e.Name {
 		case ElemCPU:
-			if hash := e.Hex("host_hash"); !slices.Contains(hosts, hash) {
-				hosts = append(hosts, hash)
+			hash := e.Hex("host_hash")
+			if _, known := hosts[hash]; !known {
+				hosts[hash] = len(hosts)
 			}
 		case name:
-			host := slices.Index(hosts, path[1].Hex("host_hash"))
-			all = append(all, placed{slices.Clone(path), host})
+			all = append(all, placed{slices.Clone(path), hosts[path[1].Hex("host_hash")]})
 			return
 		}
 		for _, child := range e.Children {

@@ -82,6 +82,12 @@ func (w *wave) from(base *Node) {
 	for len(w.level) > 0 {
 		w.next = w.next[:0]
 		for _, n := range w.level {
+			if base.Type == NodeNET && n.Type == NodeNIC {
+				// The card's other ports lead nowhere. Its slot comes last: see
+				// sortLinks.
+				w.along(base, n, &n.Links[len(n.Links)-1])
+				continue
+			}
 			for i := range n.Links {
 				w.along(base, n, &n.Links[i])
 			}
