@@ -31,48 +31,61 @@ class AllReduceRing {
         index_(channel.ring.index) {}
 
   __device__ __forceinline__ void run(const abi::Work& work, const Part& part) {
-    const Address src = work.sendBuf + part.first * T::bytes;
-    const Address dst = work.recvBuf + part.first * T::bytes;
-    const uint64_t bytes = part.count * T::bytes;
+    Address src = work.sendBuf + part.first * T::bytes;
+    Address dst = work.recvBuf + part.first * T::bytes;
     if (numRanks_ == 1 && src == dst && Op<T>::keepsLoneInput) return;
     primitives_.begin(work.threads);
     const Op<T> op(work);
 
-    uint64_t chunk = work.chunkBytes;
+    uint32_t chunk = work.chunkBytes;
+    uint64_t rest = part.count * T::bytes;
 #pragma unroll 1
-    for (uint64_t loop = 0; loop < bytes && !left(); loop += chunk * numRanks_) {
-      // The last loop shares what remains evenly, in units of 16 bytes.
-      if (bytes - loop < chunk * numRanks_) chunk = (((bytes - loop) + numRanks_ - 1) / numRanks_ + 15) / 16 * 16;
+    while (rest != 0 && !left()) {
+      // The last loop shares what remains evenly, in units of 16 bytes: 32 bits of them (abi::Work).
+      if (rest < uint64_t(chunk) * numRanks_) {
+        chunk = (uint32_t((rest + 15) / 16) + numRanks_ - 1) / numRanks_ * 16;
+      }
 
       uint32_t c = index_;
+      // Counted from the step that completes a chunk: so every limit is made of numRanks_ alone.
+      const int32_t n = int32_t(numRanks_);
 #pragma unroll 1
-      for (uint32_t k = 0; k < 2 * numRanks_ - 1; k++) {
+      for (int32_t k = 1 - n; k < n; k++) {
         c = (c == 0 ? numRanks_ : c) - 1;
-        const uint64_t at = loop + c * chunk;
-        const uint32_t size = at >= bytes ? 0 : bytes - at < chunk ? uint32_t(bytes - at) : uint32_t(chunk);
+        const uint64_t at = uint64_t(c) * chunk;
+        const uint32_t size = at >= rest ? 0 : rest - at < chunk ? uint32_t(rest - at) : chunk;
         primitives_.run(op, step(k, src + at, dst + at, size));
       }
+      const uint64_t done = uint64_t(chunk) * numRanks_;
+      if (rest <= done) return;
+      src += done;
+      dst += done;
+      rest -= done;
     }
   }
 
   __device__ __forceinline__ bool left() const { return primitives_.left(); }
-  __device__ __forceinline__ void report(Address to, uint64_t op) { primitives_.report(to, op); }
-  __device__ __forceinline__ void end() { primitives_.end(); }
+  __device__ __forceinline__ void report(const abi::Channel& channel, Address to, uint64_t op) {
+    primitives_.report(to, op, channel.ring.prev, channel.ring.next);
+  }
+  __device__ __forceinline__ void end(const abi::Channel& channel) {
+    primitives_.end(channel.peers, channel.ring.prev, channel.ring.next);
+  }
 
  private:
   // What step k does with its chunk. The last step of the reduce-scatter is the first of the all-gather, so 2(n-1) hops
-  // are 2n-1 steps: the first only sends, the last only receives.
-  __device__ __forceinline__ Transfer step(uint32_t k, Address src, Address dst, uint32_t bytes) const {
-    const uint32_t n = numRanks_;
+  // are 2n-1 steps, 1-n to n-1: the first only sends, the last only receives.
+  __device__ __forceinline__ Transfer step(int32_t k, Address src, Address dst, uint32_t bytes) const {
+    const int32_t n = int32_t(numRanks_);
     if (n == 1) return copy(src, dst, bytes);
-    // step 0: start the reduction of a chunk
-    if (k == 0) return send(src, bytes);
+    // step 1-n: start the reduction of a chunk
+    if (k + n == 1) return send(src, bytes);
     // n-2 steps: add mine and pass on
-    if (k < n - 1) return recvReduceSend(src, bytes);
-    // step n-1: the result is complete; keep it and pass it on
-    if (k == n - 1) return recvReduceCopySend(src, dst, bytes);
+    if (k < 0) return recvReduceSend(src, bytes);
+    // step 0: the result is complete; keep it and pass it on
+    if (k == 0) return recvReduceCopySend(src, dst, bytes);
     // n-2 steps: keep a result and pass it on
-    if (k < 2 * n - 2) return recvCopySend(dst, bytes);
+    if (k + 1 < n) return recvCopySend(dst, bytes);
     // last step: keep a result
     return recv(dst, bytes);
   }

@@ -24,26 +24,19 @@ namespace {
 struct Sender {
   Address conn;        // abi::Conn
   Address fifo;        // in the receiver's memory
-  Address llFifo;      // the LL slots of the same connection, which every protocol must clean: proto_ll.cuh
   Address head;        // polled
   Address tail;        // in the receiver's memory
   uint64_t step;       // the next
   uint32_t slotBytes;  // of this protocol
-  uint32_t llSlotBytes;
-  uint32_t peer;    // for reports
-  uint64_t credit;  // head as last seen
+  uint64_t credit;     // head as last seen
 
-  __device__ __forceinline__ Sender(const abi::Comm& comm, const abi::Conn& c, uint32_t proto, uint32_t llProto,
-                                    uint32_t to)
+  __device__ __forceinline__ Sender(const abi::Comm& comm, const abi::Conn& c, uint32_t proto)
       : conn(Address(&c)),
         fifo(c.fifo[proto]),
-        llFifo(c.fifo[llProto]),
         head(c.head),
         tail(c.tail),
         step(c.step),
         slotBytes(comm.slotBytes[proto]),
-        llSlotBytes(comm.slotBytes[llProto]),
-        peer(to),
         credit(c.head != 0 ? ldRelaxedSysU64(c.head) : 0) {}
 
   // Whether the next `steps` steps are known to be free.
@@ -55,24 +48,15 @@ struct Sender {
 };
 
 struct Receiver {
-  Address conn;  // abi::Conn
   Address fifo;
   Address head;  // in the sender's memory
   Address tail;  // polled
   uint64_t step;
   uint32_t slotBytes;
-  uint32_t peer;
   uint64_t published;  // tail as last seen; nothing yet
 
-  __device__ __forceinline__ Receiver(const abi::Comm& comm, const abi::Conn& c, uint32_t proto, uint32_t from)
-      : conn(Address(&c)),
-        fifo(c.fifo[proto]),
-        head(c.head),
-        tail(c.tail),
-        step(c.step),
-        slotBytes(comm.slotBytes[proto]),
-        peer(from),
-        published(0) {}
+  __device__ __forceinline__ Receiver(const abi::Comm& comm, const abi::Conn& c, uint32_t proto)
+      : fifo(c.fifo[proto]), head(c.head), tail(c.tail), step(c.step), slotBytes(comm.slotBytes[proto]), published(0) {}
 
   // Whether the next `steps` steps are known to be published (Simple).
   __device__ __forceinline__ bool hasData(uint32_t steps) const { return step + steps <= published; }

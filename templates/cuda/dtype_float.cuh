@@ -43,8 +43,8 @@ struct f64 {
   static __device__ __forceinline__ Word mul(Word x, Word y) { return mulRnF64(x, y); }
   static __device__ __forceinline__ Word splat(uint64_t arg) { return arg; }
   static __device__ __forceinline__ Word minMax(Word x, Word y, Word isMax) {
-    const Word smaller = minF64(x, y), larger = maxF64(x, y);
-    return isMax != 0 ? larger : smaller;
+    // Only one of them: each is several instructions and needs registers.
+    return isMax != 0 ? maxF64(x, y) : minF64(x, y);
   }
 };
 

@@ -109,10 +109,10 @@ struct u64 {
   class Divisor {
    public:
     __device__ __forceinline__ Divisor(uint32_t d, bool isSigned)
-        : divisor_(d), reciprocal_(~Word(0) / d), sign_(isSigned ? uint64_t(1) << 63 : 0) {}
+        : reciprocal_(~Word(0) / d), divisor_(d), sign_(isSigned ? 0x80000000 : 0) {}
 
     __device__ __forceinline__ Word divide(Word x) const {
-      const bool negative = (x & sign_) != 0;
+      const bool negative = (uint32_t(x >> 32) & sign_) != 0;
       x = negative ? 0 - x : x;
       // ptx *_SumPostDiv_u64_*: "mul.hi.u64"
       Word quotient = mulHiU64(x, reciprocal_);
@@ -121,8 +121,9 @@ struct u64 {
     }
 
    private:
-    const Word divisor_, reciprocal_;
-    const Word sign_;  // the bit that makes an element negative
+    const Word reciprocal_;
+    const uint32_t divisor_;
+    const uint32_t sign_;  // of the upper half, the bit that makes an element negative
   };
 };
 

@@ -45,16 +45,26 @@ __device__ __forceinline__ void loadOverflow(Address from, abi::Work& to) {
   __builtin_memcpy(&to, words, sizeof(to));
 }
 
+// The call that work i is of, for a report: loaded when there is one, as no register is left to keep it in.
+__device__ __forceinline__ uint64_t opOfWork(const abi::KernelArgs& args, uint32_t i) {
+  if (i < abi::InlineWorks) return args.works[i].op;
+  return ldGlobalU64(args.overflow + (i - abi::InlineWorks) * sizeof(abi::Work) + __builtin_offsetof(abi::Work, op));
+}
+
+// The CTA's channel. Found each time it is needed: kept, it would need registers that are short.
+__device__ __forceinline__ const abi::Channel& ownChannel(const abi::Comm& comm) {
+  return reinterpret_cast<const abi::Channel*>(&comm + 1)[movCtaidX()];
+}
+
 // Algorithm: a class with a constructor from (comm, channel), and
 //   run(work, part)     does this CTA's part of a work
 //   left()              whether the CTA has left after an abort
-//   report(to, op)      says where it was
-//   end()               stores the state for the next kernel
+//   report(own, to, op)  says where it was
+//   end(own)             stores the state for the next kernel
 template <class Algorithm>
 __device__ __forceinline__ void runChannel(const abi::KernelArgs& args) {
-  const uint32_t channel = movCtaidX();
   const abi::Comm& comm = *reinterpret_cast<const abi::Comm*>(args.comm);
-  Algorithm algorithm(comm, reinterpret_cast<const abi::Channel*>(&comm + 1)[channel]);
+  Algorithm algorithm(comm, ownChannel(comm));
 #pragma unroll 1
   for (uint32_t i = 0; i < args.numWorks; i++) {
     abi::Work work;
@@ -63,14 +73,15 @@ __device__ __forceinline__ void runChannel(const abi::KernelArgs& args) {
     } else {
       loadOverflow(args.overflow + (i - abi::InlineWorks) * sizeof(abi::Work), work);
     }
+    const uint32_t channel = movCtaidX();
     if (channel < work.channelLo || channel > work.channelHi) continue;
     algorithm.run(work, Part(work, channel));
     if (algorithm.left()) {
-      algorithm.report(comm.reports + channel * sizeof(abi::Report), work.op);
+      algorithm.report(ownChannel(comm), comm.reports + movCtaidX() * sizeof(abi::Report), opOfWork(args, i));
       return;
     }
   }
-  algorithm.end();
+  algorithm.end(ownChannel(comm));
 }
 
 }  // namespace

@@ -58,9 +58,7 @@ template <class T, template <class> class Op, class Proto>
 class Primitives {
  public:
   __device__ __forceinline__ Primitives(const abi::Comm& comm, const abi::Peer* peers, uint32_t from, uint32_t to)
-      : cta_(comm.abortFlag),
-        receiver_(comm, peers[from].recv, Proto::index, from),
-        sender_(comm, peers[to].send, Proto::index, abi::ProtoLL, to) {}
+      : cta_(comm), receiver_(comm, peers[from].recv, Proto::index), sender_(comm, peers[to].send, Proto::index) {}
 
   // Prepares for a work. Threads beyond its number attend the barriers only.
   __device__ __forceinline__ void begin(uint32_t threads) { cta_.workers = threads; }
@@ -68,15 +66,19 @@ class Primitives {
   // Carries out a transfer in as many pieces as its size and the protocol's slots ask for. Sender and receiver of a
   // piece compute the same sizes; an empty transfer takes no step. After an abort nothing moves any more.
   __device__ __forceinline__ void run(const Op<T>& op, Transfer t) {
-    const uint32_t piece = Proto::pieceBytes(t.bytes, t.send ? sender_.slotBytes : receiver_.slotBytes);
-    uint32_t left = t.bytes;
+    if constexpr (Proto::chunkIsStep) {
+      if (t.bytes != 0 && !cta_.left) Proto::template step<T>(cta_, op, t, receiver_, sender_);
+    } else {
+      const uint32_t piece = Proto::pieceBytes(t.bytes, t.send ? sender_.slotBytes : receiver_.slotBytes);
+      uint32_t left = t.bytes;
 #pragma unroll 1
-    while (left != 0 && !cta_.left) {
-      t.bytes = least(piece, left);
-      Proto::template step<T>(cta_, op, t, receiver_, sender_);
-      left -= t.bytes;
-      if (t.src != 0) t.src += t.bytes;
-      if (t.dst != 0) t.dst += t.bytes;
+      while (left != 0 && !cta_.left) {
+        t.bytes = least(piece, left);
+        Proto::template step<T>(cta_, op, t, receiver_, sender_);
+        left -= t.bytes;
+        if (t.src != 0) t.src += t.bytes;
+        if (t.dst != 0) t.dst += t.bytes;
+      }
     }
   }
 
@@ -84,22 +86,23 @@ class Primitives {
 
   // Tells the host, after the CTA has left, what it was waiting for. If some threads waited for data and some for
   // credit (LL), data it is; all threads that write, write the same.
-  __device__ __forceinline__ void report(Address to, uint64_t op) {
+  __device__ __forceinline__ void report(Address to, uint64_t op, uint32_t prev, uint32_t next) {
     const bool data = barrierRedOr(cta_.waitedFor == abi::ReportData);
     const uint32_t state = data ? abi::ReportData : abi::ReportCredit;
     if (cta_.waitedFor != state) return;
     stRelaxedSysU32(to + __builtin_offsetof(abi::Report, state), state);
-    stRelaxedSysU32(to + __builtin_offsetof(abi::Report, peer), data ? receiver_.peer : sender_.peer);
+    stRelaxedSysU32(to + __builtin_offsetof(abi::Report, peer), data ? prev : next);
     stRelaxedSysU64(to + __builtin_offsetof(abi::Report, step), data ? receiver_.step : sender_.step);
     stRelaxedSysU64(to + __builtin_offsetof(abi::Report, op), op);
   }
 
   // Leaves the connections as the next kernel must find them. The barrier: no thread may still be loading them.
-  __device__ __forceinline__ void end() {
+  __device__ __forceinline__ void end(Address peers, uint32_t from, uint32_t to) {
     cta_.sync();
     if (!cta_.publishes()) return;
-    stGlobalU64(receiver_.conn + __builtin_offsetof(abi::Conn, step), receiver_.step);
-    stGlobalU64(sender_.conn + __builtin_offsetof(abi::Conn, step), sender_.step);
+    const abi::Peer* p = reinterpret_cast<const abi::Peer*>(peers);
+    stGlobalU64(Address(&p[from].recv.step), receiver_.step);
+    stGlobalU64(Address(&p[to].send.step), sender_.step);
   }
 
  private:

@@ -60,9 +60,11 @@ __device__ __forceinline__ bool loadLine(Address line, uint32_t& data0, uint32_t
 // credit for the step.
 __device__ __forceinline__ void cleanLL(const Cta& cta, const Sender& s, uint64_t step, uint32_t from) {
   if (uint32_t(step) % LLCleanPeriod >= abi::NumSteps) return;
-  const Address slot = s.llFifo + uint32_t(step) % abi::NumSteps * uint64_t(s.llSlotBytes);
+  const uint32_t bytes = ldGlobalU32(cta.comm + __builtin_offsetof(abi::Comm, slotBytes[abi::ProtoLL]));
+  const Address slot = ldGlobalU64(s.conn + __builtin_offsetof(abi::Conn, fifo[abi::ProtoLL])) +
+                       uint32_t(step) % abi::NumSteps * uint64_t(bytes);
 #pragma unroll 1
-  for (uint32_t i = from + cta.thread; i < s.llSlotBytes / abi::LLLineBytes; i += cta.threads) {
+  for (uint32_t i = from + cta.thread; i < bytes / abi::LLLineBytes; i += cta.threads()) {
     storeLine(slot + i * abi::LLLineBytes, 0, 0, llFlag(step));
   }
 }
@@ -83,10 +85,8 @@ __device__ __forceinline__ void endStep(Cta& cta, const Transfer& t, Receiver& r
 struct ProtoLL {
   static constexpr uint32_t index = abi::ProtoLL;
 
-  // A piece is a step.
-  static __device__ __forceinline__ uint32_t pieceBytes(uint32_t, uint32_t slotBytes) {
-    return slotBytes / abi::LLLineBytes * abi::LLDataBytes;
-  }
+  // A chunk is what a slot holds, at most.
+  static constexpr bool chunkIsStep = true;
 
   template <class T, class Op>
   static __device__ __forceinline__ void step(Cta& cta, const Op& op, const Transfer& t, Receiver& r, Sender& s) {

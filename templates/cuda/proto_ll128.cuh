@@ -54,6 +54,9 @@
 namespace {
 
 __device__ __forceinline__ uint64_t ll128Flag(uint64_t step) { return step + 1; }
+// The step whose flag this is. To compare steps costs less than flags: the step is at hand, its flag would be kept in
+// registers that are short.
+__device__ __forceinline__ uint64_t ll128Step(uint64_t flag) { return flag - 1; }
 
 struct ProtoLL128 {
   static constexpr uint32_t index = abi::ProtoLL128;
@@ -65,10 +68,8 @@ struct ProtoLL128 {
   // (NCCL_LL128_SHMEM_ELEMS_PER_THREAD, NCCL v2.30 src/include/device.h).
   static constexpr uint32_t unroll = 2;
 
-  // A piece is a step.
-  static __device__ __forceinline__ uint32_t pieceBytes(uint32_t, uint32_t slotBytes) {
-    return slotBytes / abi::LL128LineBytes * abi::LL128DataBytes;
-  }
+  // A chunk is what a slot holds, at most.
+  static constexpr bool chunkIsStep = true;
 
   template <class T, class Op>
   static __device__ __forceinline__ void step(Cta& cta, const Op& op, const Transfer& t, Receiver& r, Sender& s) {
@@ -82,11 +83,9 @@ struct ProtoLL128 {
   }
 
  private:
-  // The slots of a step, as a lane sees them.
+  // The slots of a step, from the beginning of their FIFOs.
   struct Slots {
-    Address in, out;  // of the lane's 16 bytes in row 0 of tile 0
-    Address flag;     // of the flag of that line of `in`
-    uint64_t received, sent;
+    uint32_t in, out;
   };
 
   // A row of a tile: 32 lanes of 16 bytes.
@@ -97,39 +96,40 @@ struct ProtoLL128 {
   template <class T, class Op>
   static __device__ __forceinline__ void move(Cta& cta, const Op& op, const Transfer& t, const Receiver& r,
                                               const Sender& s) {
-    const uint32_t lane = cta.thread % abi::WarpSize;
-    const Address in = r.fifo + uint32_t(r.step) % abi::NumSteps * uint64_t(r.slotBytes);
-    const Address out = s.fifo + uint32_t(s.step) % abi::NumSteps * uint64_t(s.slotBytes);
     const Slots slots = {
-        in + lane * 16,    out + lane * 16,   in + lane / lineLanes * abi::LL128LineBytes + abi::LL128DataBytes,
-        ll128Flag(r.step), ll128Flag(s.step),
+        uint32_t(r.step) % abi::NumSteps * r.slotBytes,
+        uint32_t(s.step) % abi::NumSteps * s.slotBytes,
     };
     const uint32_t warp = cta.thread / abi::WarpSize;
     const uint32_t warps = cta.workers / abi::WarpSize;
-    const uint32_t tiles = (t.bytes + tileData - 1) / tileData;
     const uint32_t whole = ((t.src | t.dst) & 15) == 0 ? t.bytes / (unroll * tileData) * unroll : 0;
     uint32_t tile = warp * unroll;
 #pragma unroll 1
     for (; tile < whole; tile += warps * unroll) {
-      if (!turn<T, unroll, true>(cta, op, t, slots, lane, tile)) return;
+      if (!turn<T, unroll, true>(cta, op, t, r, s, slots, tile)) return;
     }
     // The rest tile by tile, the first by the warp whose turn it would be: the warps left the loop at whole, whole +
     // unroll, and so on.
     tile = whole + (tile - whole) / unroll;
+    const uint32_t tiles = (t.bytes + tileData - 1) / tileData;
 #pragma unroll 1
     for (; tile < tiles; tile += warps) {
-      if (!turn<T, 1, false>(cta, op, t, slots, lane, tile)) return;
+      if (!turn<T, 1, false>(cta, op, t, r, s, slots, tile)) return;
     }
   }
 
   // Moves Tiles tiles from one on, all lanes of the warp together. Whole: the user's packs are all there, at multiples
   // of 16 bytes. False, in all lanes, if a wait was aborted.
   template <class T, uint32_t Tiles, bool Whole, class Op>
-  static __device__ __forceinline__ bool turn(Cta& cta, const Op& op, const Transfer& t, const Slots& slots,
-                                              uint32_t lane, uint32_t tile) {
+  static __device__ __forceinline__ bool turn(Cta& cta, const Op& op, const Transfer& t, const Receiver& r,
+                                              const Sender& s, const Slots& slots, uint32_t tile) {
     constexpr uint32_t rows = 2 * Tiles;
+    // Read in each turn: kept, all that is computed from it would be kept too, in registers that are short.
+    const uint32_t lane = movTidX() % abi::WarpSize;
     const bool flagLane = lane % lineLanes == lineLanes - 1;
-    const uint64_t at = tile * tileBytes;
+    // Of the lane's 16 bytes of row 0 in a slot, and of the flag of their line: slots are aligned to lines.
+    const uint32_t at = tile * tileBytes + lane * 16;
+    const uint32_t flagAt = at | abi::LL128DataBytes;
     // Where the lane's pack of row i lies in the piece.
     const auto user = [&](uint32_t i) {
       const uint32_t pack = i % 2 == 0 ? lane : abi::WarpSize + lane - lane / lineLanes;
@@ -154,7 +154,7 @@ struct ProtoLL128 {
         bool missing = false;
 #pragma unroll
         for (uint32_t i = 0; i < rows; i++) {
-          missing |= ldRelaxedSysU64(slots.flag + at + i * rowBytes) != slots.received;
+          missing |= ll128Step(ldRelaxedSysU64(r.fifo + (slots.in + flagAt) + i * rowBytes)) != r.step;
         }
         return !voteSyncAny(missing);
       };
@@ -164,7 +164,7 @@ struct ProtoLL128 {
       for (uint32_t i = 0; i < rows; i++) {
         uint64_t low, high;
         // ptx *_LL128: "ld.relaxed.sys.global.v2.u64 {"
-        ldRelaxedSysV2U64(slots.in + at + i * rowBytes, low, high);
+        ldRelaxedSysV2U64(r.fifo + (slots.in + at) + i * rowBytes, low, high);
         received[i] = join<T>(low, high);
       }
       if (t.src != 0) {
@@ -185,7 +185,7 @@ struct ProtoLL128 {
       for (uint32_t i = 0; i < rows; i++) {
         uint64_t low, high;
         split(pack[i], low, high);
-        stRelaxedSysV2U64(slots.out + at + i * rowBytes, low, flagLane ? slots.sent : high);
+        stRelaxedSysV2U64(s.fifo + (slots.out + at) + i * rowBytes, low, flagLane ? ll128Flag(s.step) : high);
       }
     }
     if (t.dst != 0) {

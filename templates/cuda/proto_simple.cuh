@@ -45,7 +45,8 @@ struct ProtoSimple {
   // Packs of 16 bytes that a thread has in flight from each source (NCCL's ncclCollUnroll is 4 up to sm_90).
   static constexpr uint32_t unroll = 4;
 
-  // A piece is a slice.
+  // A chunk is cut into pieces, a piece is a slice.
+  static constexpr bool chunkIsStep = false;
   static __device__ __forceinline__ uint32_t pieceBytes(uint32_t bytes, uint32_t slotBytes) {
     const uint32_t room = sliceSteps * slotBytes;
     const uint32_t share = most((bytes + slicesPerChunk - 1) / slicesPerChunk, room / leastPart);

@@ -20,8 +20,7 @@ constexpr uint32_t SpinsPerAbortCheck = 256;
 
 struct Cta {
   const uint32_t thread = movTidX();
-  const uint32_t threads = movNtidX();
-  const Address abortFlag;
+  const Address comm;  // abi::Comm
   // Threads that move data in this work: the first ones, in whole warps. The rest only attend the barriers.
   uint32_t workers = 0;
   // abi::ReportNone, or what this thread was waiting for when it saw the abort flag.
@@ -29,7 +28,10 @@ struct Cta {
   // The same in all threads: the CTA has agreed to leave.
   bool left = false;
 
-  __device__ __forceinline__ explicit Cta(Address flag) : abortFlag(flag) {}
+  __device__ __forceinline__ explicit Cta(const abi::Comm& c) : comm(Address(&c)) {}
+
+  // Those of the CTA. Read where they are needed: they are in the constant bank, and registers are short.
+  __device__ __forceinline__ uint32_t threads() const { return movNtidX(); }
 
   // True in the threads that move data.
   __device__ __forceinline__ bool works() const { return thread < workers; }
@@ -58,7 +60,7 @@ struct Cta {
   // The thread that polls counters for all, and the one that publishes them: in different warps where there are two, so
   // that the next poll need not wait for the fence of the last step.
   __device__ __forceinline__ bool polls() const { return thread == 0; }
-  __device__ __forceinline__ bool publishes() const { return thread == threads - 1; }
+  __device__ __forceinline__ bool publishes() const { return thread + 1 == threads(); }
 
  private:
   // leaves(seen): whether this thread is to leave, after it has or has not seen the abort flag.
@@ -66,12 +68,17 @@ struct Cta {
   __device__ __forceinline__ bool poll(uint32_t what, Ready ready, Leaves leaves) {
 #pragma unroll 1
     for (uint32_t spins = 1; !ready(); spins++) {
-      if (spins % SpinsPerAbortCheck == 0 && leaves(ldRelaxedSysU32(abortFlag) != 0)) {
+      if (spins % SpinsPerAbortCheck == 0 && leaves(aborted())) {
         waitedFor = what;
         return false;
       }
     }
     return true;
+  }
+
+  // The flag's address is loaded each time: it is seldom needed, and registers are short.
+  __device__ __forceinline__ bool aborted() const {
+    return ldRelaxedSysU32(ldGlobalU64(comm + __builtin_offsetof(abi::Comm, abortFlag))) != 0;
   }
 };
 

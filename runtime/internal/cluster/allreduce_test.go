@@ -35,8 +35,9 @@ func (r *run) name(on setup) string {
 }
 
 // Counts around every boundary of LL128: of a pack, a line, two lines, a row, a
-// tile, a turn of a warp, of all warps, and of a step. The chunk of the last rank
-// has the size, those of the others are rounded up to packs.
+// tile, a turn of a warp, of all warps, and of a step, where a second loop begins.
+// The chunk of the last rank has the size, those of the others are rounded up to
+// packs.
 func TestLL128Boundaries(t *testing.T) {
 	const row, tile = abi.LL128TileBytes / 2, abi.LL128TileBytes / abi.LL128LineBytes * abi.LL128DataBytes
 	step := largeSlot.chunk(coll.LL128)
@@ -54,7 +55,7 @@ func TestLL128Boundaries(t *testing.T) {
 					inPlace: n%4 == 0, threads: []int{32, 96, abi.MaxThreadsLL128}[n%3], channels: []int{0, 0},
 				}
 				bytes := size + more*r.dataType.Size()
-				r.chunk = max(16, (bytes+15)/16*16)
+				r.chunk = min(step, max(16, (bytes+15)/16*16))
 				on := on[n%2]
 				r.count = ((on.ranks-1)*r.chunk + bytes) / r.dataType.Size()
 				t.Run(r.name(on), func(t *testing.T) {

@@ -67,9 +67,10 @@ var plantedFaults = []fault{
 
 	{coll.LL128, "no_reload", "what was loaded with the flags, before the vote, is used", []edit{
 		{ll128, "      const auto arrived = [&] {\n", "      uint64_t low[rows], high[rows];\n      const auto arrived = [&] {\n"},
-		{ll128, "          missing |= ldRelaxedSysU64(slots.flag + at + i * rowBytes) != slots.received;\n",
-			"          ldRelaxedSysV2U64(slots.in + at + i * rowBytes, low[i], high[i]);\n          missing |= flagLane && high[i] != slots.received;\n"},
-		{ll128, "        uint64_t low, high;\n        // ptx *_LL128: \"ld.relaxed.sys.global.v2.u64 {\"\n        ldRelaxedSysV2U64(slots.in + at + i * rowBytes, low, high);\n        received[i] = join<T>(low, high);\n",
+		{ll128, "    const uint32_t flagAt = at | abi::LL128DataBytes;\n", ""},
+		{ll128, "          missing |= ll128Step(ldRelaxedSysU64(r.fifo + (slots.in + flagAt) + i * rowBytes)) != r.step;\n",
+			"          ldRelaxedSysV2U64(r.fifo + (slots.in + at) + i * rowBytes, low[i], high[i]);\n          missing |= flagLane && ll128Step(high[i]) != r.step;\n"},
+		{ll128, "        uint64_t low, high;\n        // ptx *_LL128: \"ld.relaxed.sys.global.v2.u64 {\"\n        ldRelaxedSysV2U64(r.fifo + (slots.in + at) + i * rowBytes, low, high);\n        received[i] = join<T>(low, high);\n",
 			"        received[i] = join<T>(low[i], high[i]);\n"},
 	}},
 	{coll.LL128, "no_vote", "a lane looks at its line's flag and loads, without a vote between", []edit{
@@ -82,11 +83,11 @@ var plantedFaults = []fault{
 		{ll128, "const bool flagLane = lane % lineLanes == lineLanes - 1;", "const bool flagLane = lane % lineLanes == 0;"},
 	}},
 	{coll.LL128, "halves", "a lane stores its 16 bytes as two accesses", []edit{
-		{ll128, "stRelaxedSysV2U64(slots.out + at + i * rowBytes, low, flagLane ? slots.sent : high);",
-			"stRelaxedSysU64(slots.out + at + i * rowBytes, low);\n        stRelaxedSysU64(slots.out + at + i * rowBytes + 8, flagLane ? slots.sent : high);"},
+		{ll128, "stRelaxedSysV2U64(s.fifo + (slots.out + at) + i * rowBytes, low, flagLane ? ll128Flag(s.step) : high);",
+			"stRelaxedSysU64(s.fifo + (slots.out + at) + i * rowBytes, low);\n        stRelaxedSysU64(s.fifo + (slots.out + at) + i * rowBytes + 8, flagLane ? ll128Flag(s.step) : high);"},
 	}},
 	{coll.LL128, "weak_load", "a line is loaded by plain accesses, which nothing orders", []edit{
-		{ll128, "ldRelaxedSysV2U64(slots.in + at + i * rowBytes, low, high);", "ldGlobalV2U64(slots.in + at + i * rowBytes, low, high);"},
+		{ll128, "ldRelaxedSysV2U64(r.fifo + (slots.in + at) + i * rowBytes, low, high);", "ldGlobalV2U64(r.fifo + (slots.in + at) + i * rowBytes, low, high);"},
 	}},
 	{coll.LL128, "no_credit", "a slot is written whether or not it is free", []edit{
 		{ll128, "if (!t.send || cta.warpWaitUntil(abi::ReportCredit, credit)) {", "if (true || cta.warpWaitUntil(abi::ReportCredit, credit)) {"},

@@ -225,6 +225,10 @@ func TestReports(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	ring := [][]int{{0, 1}}
+	var long []int
+	for r := range 64 {
+		long = append(long, r)
+	}
 	for name, tt := range map[string]struct {
 		nranks int
 		config Config
@@ -240,6 +244,7 @@ func TestNewRefuses(t *testing.T) {
 		"part of a tile":  {2, Config{Rings: ring, BufferBytes: [3]int64{0, 12288, 0}}, "the LL128 buffer has 12288 bytes; give a multiple of 8192"},
 		"negative buffer": {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, -128}}, "-128 bytes"},
 		"huge buffer":     {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, 1 << 34}}, "17179869184 bytes"},
+		"huge together":   {64, Config{Rings: [][]int{long}, BufferBytes: [3]int64{0, 0, 1 << 31}}, "up to 1073741824 with 64 ranks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _, devices := fakes(tt.nranks)

@@ -30,8 +30,14 @@ var BufferUnits = [abi.NumProtos]int64{
 	abi.ProtoSimple: abi.NumSteps * 16,
 }
 
-// maxBufferBytes keeps the size of two slots within 32 bits.
-const maxBufferBytes = 1 << 33
+// Limits of a connection's buffer, in bytes.
+const (
+	// maxBufferBytes keeps the distance of a slot from the first within 32 bits.
+	maxBufferBytes = 1 << 31
+	// maxLoopBytes, of the buffers of all ranks, keeps what a ring moves in one
+	// loop, a chunk a rank, within 32 bits of units of 16 bytes.
+	maxLoopBytes = 1 << 36
+)
 
 // validate refuses what kernels could not work with.
 func (c *Config) validate(nranks int) error {
@@ -51,10 +57,11 @@ func (c *Config) validate(nranks int) error {
 			}
 		}
 	}
+	most := int64(min(maxBufferBytes, maxLoopBytes/nranks))
 	for proto, bytes := range c.BufferBytes {
-		if bytes < 0 || bytes > maxBufferBytes || bytes%BufferUnits[proto] != 0 {
-			return result.New(result.InvalidArgument, opNew, "the %s buffer has %d bytes; give a multiple of %d up to %d",
-				protoNames[proto], bytes, BufferUnits[proto], int64(maxBufferBytes))
+		if bytes < 0 || bytes > most || bytes%BufferUnits[proto] != 0 {
+			return result.New(result.InvalidArgument, opNew, "the %s buffer has %d bytes; give a multiple of %d up to %d with %d ranks",
+				protoNames[proto], bytes, BufferUnits[proto], most, nranks)
 		}
 	}
 	return nil
