@@ -25,6 +25,23 @@ func (l *Layout) String() string {
 	return b.String()
 }
 
+// NodeString returns a node for people: its ranks, and the channels that its search
+// found and that all nodes have.
+func (l *Layout) NodeString(node int) string {
+	word := "ranks"
+	if len(l.NodeRanks(node)) == 1 {
+		word = "rank"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "node %d: %s %s\n", node, word, spans(l.NodeRanks(node)))
+	for _, g := range l.Graphs(node) {
+		if g != nil {
+			b.WriteString(g.String())
+		}
+	}
+	return b.String()
+}
+
 // treeText returns the ranks of a tree that have children, with these.
 func (l *Layout) treeText(channel int) string {
 	var words []string

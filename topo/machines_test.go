@@ -3,6 +3,7 @@ package topo
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +36,8 @@ func TestBuiltins(t *testing.T) {
 
 // TestScript runs the commands of golden/topo/*.txt: "tree" prints a system,
 // "rings" the rings of its first GPUs, "place" those of ranks placed on GPUs,
-// "paths" the type and bandwidth between each two ranks.
+// "paths" the type and bandwidth between each two ranks, "matrix" what a rank sees
+// on so many hosts.
 func TestScript(t *testing.T) {
 	for _, file := range []string{"topo/machines.txt", "topo/rings.txt"} {
 		golden.Script(t, file, func(input string) string { return runCommand(t, input) })
@@ -45,7 +47,7 @@ func TestScript(t *testing.T) {
 func runCommand(t *testing.T, input string) string {
 	words := strings.Fields(input)
 	require.GreaterOrEqual(t, len(words), 2, "%q", input)
-	s, err := Builtin(words[1])
+	s, err := scriptMachine(words[1])
 	if err != nil {
 		return err.Error()
 	}
@@ -68,6 +70,12 @@ func runCommand(t *testing.T, input string) string {
 		if s, err = s.Place(buses); err != nil {
 			return err.Error()
 		}
+	case "matrix":
+		hosts, err := strconv.Atoi(words[2])
+		require.NoError(t, err)
+		v, err := s.View(Params{NRanks: hosts * s.NRanks()})
+		require.NoError(t, err)
+		return v.Matrix()
 	case "paths":
 		var b strings.Builder
 		for from := range s.NRanks() {
@@ -86,6 +94,19 @@ func runCommand(t *testing.T, input string) string {
 		return err.Error()
 	}
 	return g.String()
+}
+
+// scriptMachine returns a machine of golden/topo/machines or a built-in one.
+func scriptMachine(name string) (*System, error) {
+	own := golden.Path("topo/machines/" + name + ".xml")
+	if _, err := os.Stat(own); err != nil {
+		return Builtin(name)
+	}
+	data, err := os.ReadFile(own)
+	if err != nil {
+		return nil, err
+	}
+	return parseSystem(name, data)
 }
 
 func TestLoad(t *testing.T) {

@@ -31,7 +31,11 @@ func (s *System) String() string {
 // below it.
 func (s *System) writeNode(b *strings.Builder, n *Node, up *Link, level int) {
 	b.WriteString(strings.Repeat("  ", level) + s.describe(n))
-	if up != nil {
+	switch {
+	case up == nil:
+	case up.BW >= bwLOC:
+		b.WriteString("  [unlimited]")
+	default:
 		fmt.Fprintf(b, "  [%s %s]", up.Type, gbs(up.BW))
 	}
 	for _, side := range n.Links {
@@ -86,6 +90,11 @@ func (s *System) short(n *Node) string {
 		return "NVSwitch"
 	case NodeNET:
 		return fmt.Sprintf("NET %d%s", n.Net.Dev, s.onHost(n))
+	case NodeNIC:
+		if n.ID == 0 {
+			return "NIC on no PCI bus" + s.onHost(n)
+		}
+		fallthrough
 	default:
 		return fmt.Sprintf("%s %v%s", n.Type, BusID(n.ID), s.onHost(n))
 	}
@@ -111,11 +120,15 @@ func (s *System) describe(n *Node) string {
 				ranks = append(ranks, fmt.Sprint(l.To.GPU.Rank))
 			}
 		}
-		word := "rank"
-		if len(ranks) > 1 {
-			word = "ranks"
+		text := fmt.Sprintf("%s sm_%d %v", name, n.GPU.SM, n.GPU.BusID)
+		switch len(ranks) {
+		case 0: // of another node than the view's
+			return text
+		case 1:
+			return text + ", rank " + ranks[0]
+		default:
+			return text + ", ranks " + strings.Join(ranks, " ")
 		}
-		return fmt.Sprintf("%s sm_%d %v, %s %s", name, n.GPU.SM, n.GPU.BusID, word, strings.Join(ranks, " "))
 	case NodeNET:
 		if n.Net.Name != "" {
 			return fmt.Sprintf("%s %s", name, n.Net.Name)
@@ -150,7 +163,11 @@ func (c *CPU) String() string {
 // line, between the network ports that it begins and ends at.
 func (g *Graph) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s GB/s, %s", g.Pattern, plural(len(g.Channels), "channel"), gbs(g.BWIntra), g.TypeIntra)
+	b.WriteString(g.ID.String())
+	if pattern := g.Pattern.String(); pattern != g.ID.String() && g.ID != GraphCollNetDirect {
+		b.WriteString(", pattern " + pattern)
+	}
+	fmt.Fprintf(&b, ": %s of %s GB/s, %s", plural(len(g.Channels), "channel"), gbs(g.BWIntra), g.TypeIntra)
 	if len(g.Channels) > 0 && len(g.Channels[0].Nets) > 0 {
 		fmt.Fprintf(&b, "; network %s GB/s, %s", gbs(g.BWInter), g.TypeInter)
 	}

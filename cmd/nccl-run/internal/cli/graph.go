@@ -144,7 +144,7 @@ func graph(p *Process, o *graphOptions) error {
 	case "json":
 		err = report.NewGraph(system.Name, o.hosts, members[0].Found(), layout).Write(w)
 	default:
-		err = graphText(w, system, o, settings, layout)
+		err = graphText(w, system, settings, layout)
 	}
 	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
@@ -175,22 +175,25 @@ func refuseInput(err error) error {
 	return err
 }
 
-// graphText writes everything for people.
-func graphText(w io.Writer, system *topo.System, o *graphOptions, settings *nccl.GraphSettings, l *topo.Layout) error {
-	params := settings.Hosts.Params
-	params.NRanks = settings.Hosts.Hosts * system.NRanks()
-	view, err := system.View(params)
-	if err != nil {
-		return err
-	}
+// graphText writes everything for people: the machine, then what each node of the
+// first host sees and found, as hosts are equal, then what all nodes agree on.
+func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l *topo.Layout) error {
 	var b strings.Builder
-	b.WriteString(view.String() + "\npaths, GB/s\n" + view.Matrix() + "\n")
-	for _, g := range l.Graphs(0) {
-		if g != nil {
-			b.WriteString(g.String())
-		}
+	b.WriteString(system.String() + "\n")
+	params, hosts := settings.Hosts.Params, settings.Hosts.Hosts
+	params.NRanks = l.NRanks()
+	if l.NNodes() > hosts {
+		fmt.Fprintf(&b, "%d nodes on %d hosts: GPUs that reach one another best by network are on different nodes\n\n", l.NNodes(), hosts)
 	}
-	b.WriteString("\n" + l.String())
-	_, err = io.WriteString(w, b.String())
+	for node := range l.NNodes() / hosts {
+		params.Rank = l.NodeRanks(node)[0]
+		view, err := system.View(params)
+		if err != nil {
+			return err
+		}
+		b.WriteString("paths, GB/s\n" + view.Matrix() + "\n" + l.NodeString(node) + "\n")
+	}
+	b.WriteString(l.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
