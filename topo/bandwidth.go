@@ -117,11 +117,15 @@ func interCPUBW(c *CPU) float32 {
 	}
 }
 
-// netBW returns the bandwidth of a network port of the given Mbit/s; a port
-// that does not know its speed counts as 10 Gbit/s (ncclTopoAddNet).
+// netSpeedUnknown is the speed in Mbit/s of a network port that does not know its
+// own (ncclTopoAddNet).
+const netSpeedUnknown = 10000
+
+// netBW returns the bandwidth of a network port of the given Mbit/s; 0 and less
+// stand for a speed that is not known.
 func netBW(mbps int) float32 {
 	if mbps <= 0 {
-		mbps = 10000
+		mbps = netSpeedUnknown
 	}
 	return float32(float64(mbps) / 8000)
 }

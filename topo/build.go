@@ -26,11 +26,15 @@ func build(doc *Document) (*builder, error) {
 	if err := doc.checkUnique(); err != nil {
 		return nil, err
 	}
+	if err := doc.checkGPUs(); err != nil {
+		return nil, err
+	}
 	b := &builder{
 		System: &System{Name: doc.Name, Notes: slices.Clone(doc.Notes), doc: doc},
 		doc:    doc.Fused(),
 		ranks:  map[int]*Element{},
 		nodes:  map[nodeKey]*Node{},
+		counts: map[ends]int{},
 	}
 	for _, e := range b.doc.Root.Children {
 		if err := b.cpu(e); err != nil {
@@ -58,8 +62,10 @@ type builder struct {
 	doc   *Document
 	ranks map[int]*Element // the gpu element of each rank
 	nodes map[nodeKey]*Node
-	// between are the NVLinks between GPUs, each of which must be listed by both.
+	// between are the elements that list NVLinks between GPUs, counts how many links
+	// these have in one direction. Both GPUs must list them.
 	between []nvlink
+	counts  map[ends]int
 }
 
 // nodeKey is what makes a node unique.
@@ -82,7 +88,7 @@ func (b *builder) addNode(t NodeType, host int, id uint64) *Node {
 }
 
 func (b *builder) note(e *Element, format string, args ...any) {
-	b.Notes = append(b.Notes, Note{e.Line, e.Column, fmt.Sprintf(format, args...)})
+	b.Notes = append(b.Notes, Note{e.Line, e.Column, printable(fmt.Sprintf(format, args...))})
 }
 
 // host returns the index of the host of a cpu element. A file without hashes
@@ -115,7 +121,7 @@ func (b *builder) cpu(e *Element) error {
 		Model:    e.Int("modelid", 0),
 	}
 	if c.Arch == ArchOther {
-		b.note(e, "unknown CPU architecture %q", e.Text("arch"))
+		b.note(e, "unknown CPU architecture %q: links between CPUs not limited", e.Text("arch"))
 	}
 	if c.Arch == ArchX86 {
 		if !e.Has("vendor") {
@@ -123,7 +129,7 @@ func (b *builder) cpu(e *Element) error {
 		}
 		c.Vendor = vendorNames[e.Text("vendor")]
 		if c.Vendor == VendorOther {
-			b.note(e, "unknown CPU vendor %q", e.Text("vendor"))
+			b.note(e, "unknown CPU vendor %q: links between CPUs not limited", e.Text("vendor"))
 		}
 	}
 	if c.Vendor == VendorIntel || c.Vendor == VendorZhaoxin {
@@ -262,9 +268,6 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 		Rank:  e.Int("rank", 0),
 		GDR:   e.Int("gdr", 0) != 0,
 	}
-	if len(b.ranks) == MaxGPUs {
-		return b.doc.errorAt(e, fmt.Sprintf("%d are allowed", MaxGPUs), "too many GPUs")
-	}
 	if other := b.ranks[g.Rank]; other != nil {
 		return b.doc.errorAt(e, "a rank has one GPU", "rank %d again; it is at line %d", g.Rank, other.Line)
 	}
@@ -284,8 +287,8 @@ func (b *builder) gpu(e *Element, parent *Node, bus BusID, bw float32) error {
 			connectBoth(dev, other, LinkLOC, bwParts)
 		}
 	} else if dev.GPU.Dev != g.Dev || dev.GPU.SM != g.SM || !linked(dev, parent) {
-		return b.doc.errorAt(e, "ranks on one GPU agree in place, dev and sm",
-			"dev %d of sm %d at %v, which is dev %d of sm %d", g.Dev, g.SM, bus, dev.GPU.Dev, dev.GPU.SM)
+		return b.doc.errorAt(e, "an address has one GPU, and ranks on it agree in place, dev and sm",
+			"dev %d of sm %d at %v, where dev %d of sm %d is", g.Dev, g.SM, bus, dev.GPU.Dev, dev.GPU.SM)
 	}
 	// Ranks on one GPU differ above bit 40, as in NCCL.
 	n := b.addNode(NodeGPU, parent.Host, uint64(dev.GPU.Ranks)<<40|dev.ID)
@@ -334,6 +337,9 @@ func (b *builder) nic(e *Element, nic *Node) {
 			continue
 		}
 		dev := child.Int("dev", 0)
+		if child.Int("speed", 0) <= 0 {
+			b.note(child, "speed of <net> not known: %d Mbit/s assumed", netSpeedUnknown)
+		}
 		guid := child.Hex("guid")
 		if !child.Has("guid") {
 			// Something unique to the port, as in NCCL: host and number.

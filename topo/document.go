@@ -97,6 +97,9 @@ func parse(name string, data []byte, s *schema) (*Document, error) {
 		data:   data,
 		dec:    xml.NewDecoder(bytes.NewReader(data)),
 	}
+	// NCCL does not look at declared encodings. Bytes that are no UTF-8 are refused
+	// where they are.
+	p.dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	if err := p.run(); err != nil {
 		return nil, err
 	}
@@ -190,7 +193,7 @@ func printable(message string) string {
 // syntax turns the XML decoder's error into one of ours.
 func (p *parser) syntax(err error) error {
 	var s *xml.SyntaxError
-	what := err.Error()
+	what := strings.TrimPrefix(err.Error(), "xml: ")
 	if errors.As(err, &s) {
 		what = s.Msg
 	}
@@ -200,7 +203,7 @@ func (p *parser) syntax(err error) error {
 	if strings.Contains(what, "unexpected EOF") {
 		return p.truncated()
 	}
-	return p.errorAt(p.dec.InputOffset(), "elements, attributes and comments are allowed", "not XML (%s)", what)
+	return p.errorAt(p.dec.InputOffset(), "elements, quoted attributes, comments and the entities of XML itself are allowed", "not XML (%s)", what)
 }
 
 // truncated is the error of a file that ends inside an element.

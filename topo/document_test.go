@@ -65,6 +65,8 @@ func TestFileErrors(t *testing.T) {
 		{"range", edit(`count="18"`, `count="-1"`), `f.xml:5:39: <nvlink> count="-1" is out of range; 0 to 1024 is allowed`},
 		{"address", edit(`busid="0000:01:00.0"`, `busid="gpu0"`), `f.xml:3:10: <pci> busid="gpu0" is wrong; a PCI address like 0000:0f:00.0 is allowed`},
 		{"latency", edit("</cpu>", `<nic><net dev="0" latency="inf"/></nic></cpu>`), `f.xml:8:21: <net> latency="inf" is out of range; a finite number, not below 0, is allowed`},
+		{"latency too large", edit("</cpu>", `<nic><net dev="0" latency="1e400"/></nic></cpu>`), `f.xml:8:21: <net> latency="1e400" is out of range; a finite number, not below 0, is allowed`},
+		{"latency in Go", edit("</cpu>", `<nic><net dev="0" latency="1_0"/></nic></cpu>`), `f.xml:8:21: <net> latency="1_0" is wrong; a number is allowed`},
 		{"latency below 0", edit("</cpu>", `<nic><net dev="0" latency="-1"/></nic></cpu>`), `f.xml:8:21: <net> latency="-1" is out of range; a finite number, not below 0, is allowed`},
 		{"second socket", edit("</system>", `<cpu numaid="1"/></system>`), `f.xml:9:1: <cpu> has no attribute arch; text is required`},
 		{"attribute missing", edit(` class="0x030200"`, ""), `f.xml:3:5: <pci> has no attribute class; text is required`},
@@ -76,7 +78,7 @@ func TestFileErrors(t *testing.T) {
 		{"end of nothing", oneGPU + "</system>", `f.xml:10:1: </system> ends nothing; all elements have ended`},
 		{"nested", edit("</cpu>", strings.Repeat("\n"+onePCI+">", 100)), `f.xml:71:1: <pci> is nested too deeply; 64 levels are allowed`},
 		{"attributes", edit(`sm="90"`, strings.Repeat(`a="" `, 62)+`sm="90"`), `f.xml:4:7: <gpu> has 66 attributes; 64 are allowed`},
-		{"unquoted", edit(`sm="90"`, `sm=90`), `f.xml:4:24: not XML (unquoted or missing attribute value in element); elements, attributes and comments are allowed`},
+		{"unquoted", edit(`sm="90"`, `sm=90`), `f.xml:4:24: not XML (unquoted or missing attribute value in element); elements, quoted attributes, comments and the entities of XML itself are allowed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("f.xml", []byte(c.file))
@@ -94,7 +96,7 @@ func TestSystemErrors(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
 		{"duplicate rank", edit("</cpu>", second("0:2:0.0", `<gpu dev="1" sm="90" rank="0" gdr="1"/>`)), `rank 0 again; it is at line 4; a rank has one GPU`},
 		{"duplicate dev", edit("</cpu>", second("0:2:0.0", `<gpu dev="0" sm="90" rank="1" gdr="1"/>`)), `dev 0 is also 0000:01:00.0; GPUs of a host have different dev`},
-		{"same GPU, other dev", edit("</cpu>", second("0000:01:00.0", `<gpu dev="1" sm="90" rank="1" gdr="1"/>`)), `dev 1 of sm 90 at 0000:01:00.0, which is dev 0 of sm 90; ranks on one GPU agree in place, dev and sm`},
+		{"same GPU, other dev", edit("</cpu>", second("0000:01:00.0", `<gpu dev="1" sm="90" rank="1" gdr="1"/>`)), `dev 1 of sm 90 at 0000:01:00.0, where dev 0 of sm 90 is; an address has one GPU, and ranks on it agree in place, dev and sm`},
 		{"rank missing", edit(`rank="0"`, `rank="1"`), `rank 1 among 1 GPUs; 0 to 0, each once, are allowed`},
 		{"no rank at all", edit(` rank="0"`, ``), `no GPU has a rank; a <gpu> with the attributes dev, sm and rank is required`},
 		{"duplicate NUMA node", edit("</system>", `<cpu numaid="0" arch="arm64"/></system>`), `numaid="0" again; one <cpu> a NUMA node and host is allowed`},
@@ -103,7 +105,7 @@ func TestSystemErrors(t *testing.T) {
 		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
 		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
 		{"CPUs", edit("</system>", manyCPUs(maxCPUs)+"</system>"), `too many CPUs; 640 are allowed`},
-		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `too many GPUs; 640 are allowed`},
+		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `GPU 641; 640 are allowed; describe one host, and how many there are apart from the file`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc, err := Parse("f.xml", []byte(c.file))
@@ -160,6 +162,57 @@ func TestNVLinkNotes(t *testing.T) {
 			for _, p := range v.Nodes[NodeGPU][0].paths[NodeGPU] {
 				require.NotEqual(t, PathNVL, p.Type)
 			}
+		})
+	}
+}
+
+// TestDefaultNotes: a value that is taken for another, and a link that carries
+// nothing, is said where it is.
+func TestDefaultNotes(t *testing.T) {
+	second := func(links string) string {
+		return `<pci busid="0000:02:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16"><gpu dev="1" sm="90" rank="1" gdr="1">` + links + `</gpu></pci></cpu>`
+	}
+	between := strings.Replace(oneGPU, "0x068000", "0x030200", 1)
+	long := strings.Repeat("x", 1000)
+	for _, c := range []struct{ name, file, want string }{
+		{"architecture", edit("arm64", "riscv64"), `2:3 unknown CPU architecture "riscv64": links between CPUs not limited`},
+		{"long architecture", edit("arm64", long), `2:3 unknown CPU architecture "` + long[:maxMessage+1-len(`unknown CPU architecture "`)] + "..."},
+		{"vendor", edit("arm64\"", "x86_64\" vendor=\"HygonGenuine\""), `2:3 unknown CPU vendor "HygonGenuine": links between CPUs not limited`},
+		{"port speed", edit("</cpu>", `<nic><net dev="0" speed="-1"/></nic></cpu>`), `8:8 speed of <net> not known: 10000 Mbit/s assumed`},
+		{"no port speed", edit("</cpu>", `<nic><net dev="0"/></nic></cpu>`), `8:8 speed of <net> not known: 10000 Mbit/s assumed`},
+		{"no NVLink", edit(`count="18"`, `count="0"`), `5:9 no NVLink to 0000:02:00.0: count is 0`},
+		{"no C2C link", edit("<nvlink", `<c2c bw="44712" count="0"/><nvlink`), `5:9 no C2C link: bw or count is 0`},
+		{"more one way", strings.Replace(between, "</cpu>", second(`<nvlink target="0000:01:00.0" count="6" tclass="0x030200"/>`), 1), `5:9 18 NVLinks to 0000:02:00.0, which lists 6 back: each direction has its own bandwidth`},
+		{"as many one by one", strings.Replace(between, "</cpu>", second(strings.Repeat(`<nvlink target="0000:01:00.0" count="9" tclass="0x030200"/>`, 2)), 1), ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := parseSystem("f.xml", []byte(c.file))
+			require.NoError(t, err)
+			var notes []string
+			for _, n := range s.Notes {
+				notes = append(notes, fmt.Sprintf("%d:%d %s", n.Line, n.Column, n.Text))
+			}
+			require.Equal(t, c.want, strings.Join(notes, "\n"))
+		})
+	}
+}
+
+// TestDeclarations: what a file says of its encoding does not matter, its bytes do.
+func TestDeclarations(t *testing.T) {
+	for _, c := range []struct{ name, file, want string }{
+		{"UTF-8", `<?xml version="1.0" encoding="UTF-8"?>` + oneGPU, ""},
+		{"Latin 1", `<?xml version="1.0" encoding="ISO-8859-1"?>` + oneGPU, ""},
+		{"not UTF-8", `<?xml version="1.0" encoding="ISO-8859-1"?>` + edit("arm64", "arm\xe4"), `f.xml:2:30: not XML (invalid UTF-8); elements, quoted attributes, comments and the entities of XML itself are allowed`},
+		{"version", `<?xml version="1.1"?>` + oneGPU, `f.xml:1:22: not XML (unsupported version "1.1"; only version 1.0 is supported); a topology file is XML with the root element <system version="1">`},
+		{"entity", `<!DOCTYPE system [<!ENTITY a "&b;&b;"><!ENTITY b "arm64">]>` + edit("arm64", "&a;"), `f.xml:2:28: not XML (invalid character entity &a;); elements, quoted attributes, comments and the entities of XML itself are allowed`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("f.xml", []byte(c.file))
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, c.want)
 		})
 	}
 }

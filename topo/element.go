@@ -1,6 +1,7 @@
 package topo
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -311,8 +312,12 @@ func (r *attrRule) check(value string) (wrong, want string) {
 	case floatValue:
 		var f float64
 		f, err = strconv.ParseFloat(value, 32)
-		if err == nil && !(f >= 0 && f <= math.MaxFloat32) {
+		if errors.Is(err, strconv.ErrRange) || err == nil && !(f >= 0 && f <= math.MaxFloat32) {
 			return fmt.Sprintf("%s=%q is out of range", r.name, value), "a finite number, not below 0,"
+		}
+		// Go's form of numbers allows more than C's.
+		if strings.Contains(value, "_") {
+			err = strconv.ErrSyntax
 		}
 	case busValue:
 		_, err = ParseBusID(value)

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -63,11 +64,14 @@ func ParseGraphs(name string, data []byte, s *System) (*Graphs, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := graphReader{doc: doc, system: s, ranks: map[uint64][]int{}, known: map[int]bool{}}
+	r := graphReader{doc: doc, system: s, ranks: map[uint64][]int{}, known: map[int]bool{}, ports: map[int64]bool{none: true}}
 	for _, n := range s.Nodes[NodeGPU] {
 		dev := hostID(n.Host, uint64(n.GPU.Dev))
 		r.ranks[dev] = append(r.ranks[dev], n.GPU.Rank)
 		r.known[n.GPU.Rank] = true
+	}
+	for _, n := range s.Nodes[NodeNET] {
+		r.ports[n.key()] = true
 	}
 	var graphs Graphs
 	seen := map[GraphID]*Element{}
@@ -90,6 +94,7 @@ type graphReader struct {
 	system *System
 	ranks  map[uint64][]int // by the device that the file names
 	known  map[int]bool     // the ranks of the system
+	ports  map[int64]bool   // the network ports of the system
 }
 
 // graph returns the graph of e, nil if it has no channel.
@@ -157,6 +162,9 @@ func (r *graphReader) channel(e *Element, id GraphID) (*Channel, error) {
 	for _, child := range e.Children {
 		dev := child.Hex("dev")
 		if child.Name == "net" {
+			if !r.ports[int64(dev)] {
+				return nil, r.doc.errorAt(child, "was the file written for another machine?", "%s has no network port %#x", r.system.Name, dev)
+			}
 			c.Nets = append(c.Nets, int64(dev))
 			continue
 		}
@@ -189,7 +197,7 @@ func (r *graphReader) rank(e *Element, dev uint64) (int, error) {
 	if e.Has("rank") {
 		rank := e.Int("rank", -1)
 		if !r.known[rank] {
-			return 0, r.doc.errorAt(e, fmt.Sprintf("%s has %d ranks", r.system.Name, len(r.known)), "rank %d takes no part", rank)
+			return 0, r.doc.errorAt(e, r.others(rank), "rank %d is not on the node that reads the file", rank)
 		}
 		return rank, nil
 	}
@@ -201,6 +209,16 @@ func (r *graphReader) rank(e *Element, dev uint64) (int, error) {
 	default:
 		return 0, r.doc.errorAt(e, "an attribute rank is required", "several ranks on GPU %#x", dev)
 	}
+}
+
+// others says what a file may name instead of a rank that the node lacks.
+func (r *graphReader) others(rank int) string {
+	ranks := slices.Sorted(maps.Keys(r.known))
+	want := fmt.Sprintf("%s has the ranks %s", r.system.Name, spans(ranks))
+	if rank >= r.system.NRanks() {
+		return want
+	}
+	return want + " there and others on nodes of their own; a graph file is for hosts that are one node"
 }
 
 // channelLimit is the most channels of a graph.

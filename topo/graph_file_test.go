@@ -73,8 +73,9 @@ func TestParseGraphsErrors(t *testing.T) {
 		{"count", `nchannels="2"`, `nchannels="3"`, `g.xml:2:3: nchannels=3, and 2 <channel>; the two must agree`},
 		{"GPU twice", `<gpu dev="0x1" rank="1"/>`, `<gpu dev="0" rank="0"/>`, `g.xml:6:7: the GPU of rank 0 again; it is at line 5; a channel has each GPU once`},
 		{"GPU missing", `<gpu dev="0x1" rank="1"/>`, ``, `g.xml:3:5: a channel of 1 GPUs; a channel of graph 0 (ring) has 2 here; was the file written for another machine?`},
-		{"rank", `rank="1"`, `rank="7"`, `g.xml:6:7: rank 7 takes no part; h200x2 has 2 ranks`},
+		{"rank", `rank="1"`, `rank="7"`, `g.xml:6:7: rank 7 is not on the node that reads the file; h200x2 has the ranks 0-1`},
 		{"device", `dev="0x1" rank="1"`, `dev="0x9"`, `g.xml:6:7: h200x2 has no GPU 0x9; was the file written for another machine?`},
+		{"port", `<net dev="0"/>`, `<net dev="0x63"/>`, `g.xml:4:7: h200x2 has no network port 0x63; was the file written for another machine?`},
 		{"one card", `<net dev="0"/>`, ``, `g.xml:3:5: a channel of 1 network cards; a channel has two, the first and the last, or none`},
 		{"truncated", `  </graph>`, ``, `g.xml:16:3: <graph> in <graph>; <graph> holds <channel>`},
 	} {

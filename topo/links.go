@@ -45,6 +45,9 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 	if dev == nil {
 		return
 	}
+	if e.Int("count", 0) == 0 {
+		b.note(e, "no NVLink to %v: count is 0", e.BusID("target"))
+	}
 	// The parts of a GPU share its links.
 	parts := float32(len(b.parts(host, bus)))
 	bw := float32(float32(e.Int("count", 0)) * nvLinkBW(dev.GPU.SM))
@@ -55,6 +58,7 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 		others := b.parts(host, target)
 		for _, other := range others {
 			connect(dev, other, LinkNVL, bw/float32(len(others))/parts)
+			b.counts[ends{dev, other}] += e.Int("count", 0)
 		}
 		switch {
 		case len(others) == 0:
@@ -62,7 +66,7 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 		case others[0].GPU.BusID == bus:
 			b.note(e, "NVLink from %v to itself: not used", target)
 		default:
-			b.between = append(b.between, nvlink{e, dev, others[0]})
+			b.between = append(b.between, nvlink{e, ends{dev, others[0]}})
 		}
 	case classBridge:
 		if cpu := localCPU(dev, nil); cpu != nil {
@@ -80,19 +84,29 @@ func (b *builder) nvlinks(e, parent *Element, host int, bus BusID) {
 	}
 }
 
-// nvlink is an NVLink from one GPU to another and the element that lists it.
+// ends are a GPU and another one that it lists NVLinks to.
+type ends struct{ from, to *Node }
+
+// nvlink is an element that lists NVLinks from one GPU to another.
 type nvlink struct {
-	e        *Element
-	from, to *Node
+	e *Element
+	ends
 }
 
-// noteOneWay notes the NVLinks between GPUs of which only one lists them: no path
-// uses a link without one back.
+// noteOneWay notes the NVLinks between GPUs that only one lists, or of which each
+// lists another number: no path uses a link without one back.
 func (b *builder) noteOneWay() {
+	said := map[ends]bool{}
 	for _, l := range b.between {
-		listed := slices.ContainsFunc(l.to.Links, func(back Link) bool { return back.To == l.from && back.Type == LinkNVL })
-		if !listed {
+		back := ends{l.to, l.from}
+		there := b.counts[l.ends]
+		listed, known := b.counts[back]
+		switch {
+		case !known:
 			b.note(l.e, "NVLink to %v, which lists none back: not used", l.to.GPU.BusID)
+		case listed != there && !said[back] && !said[l.ends]:
+			b.note(l.e, "%d NVLinks to %v, which lists %d back: each direction has its own bandwidth", there, l.to.GPU.BusID, listed)
+			said[l.ends] = true
 		}
 	}
 }
@@ -108,6 +122,9 @@ func (b *builder) c2c(e, parent *Element, host int, bus BusID) {
 	cpu := localCPU(dev, nil)
 	if cpu == nil {
 		return
+	}
+	if e.Int("bw", 0) == 0 || e.Int("count", 0) == 0 {
+		b.note(e, "no C2C link: bw or count is 0")
 	}
 	// bw is MB/s.
 	bw := float32(float64(e.Int("bw", 0)*e.Int("count", 0)) / 1000)

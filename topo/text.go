@@ -131,7 +131,7 @@ func (s *System) describe(n *Node) string {
 		}
 	case NodeNET:
 		if n.Net.Name != "" {
-			return fmt.Sprintf("%s %s", name, n.Net.Name)
+			return fmt.Sprintf("%s %s", name, printable(n.Net.Name))
 		}
 	}
 	return name

@@ -1,5 +1,7 @@
 package topo
 
+import "fmt"
+
 // checkUnique refuses files in which CPUs or PCI devices of a host share an
 // address. It looks at all of them, also at those that no rank uses. The ports of
 // a network card may be listed apart, and so may the ranks on a GPU.
@@ -32,6 +34,21 @@ func (d *Document) checkUnique() error {
 		cpus[at] = true
 		if err := check(cpu, at.host); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkGPUs refuses more GPUs than a system may have. Paths lead from each to each,
+// so what more would take grows with their square.
+func (d *Document) checkGPUs() error {
+	ranks := 0
+	for _, p := range d.find(ElemGPU) {
+		if !p.element().Has("rank") {
+			continue
+		}
+		if ranks++; ranks > MaxGPUs {
+			return d.errorAt(p.element(), fmt.Sprintf("%d are allowed; describe one host, and how many there are apart from the file", MaxGPUs), "GPU %d", ranks)
 		}
 	}
 	return nil
