@@ -214,11 +214,10 @@ func (r *graphReader) rank(e *Element, dev uint64) (int, error) {
 // others says what a file may name instead of a rank that the node lacks.
 func (r *graphReader) others(rank int) string {
 	ranks := slices.Sorted(maps.Keys(r.known))
-	want := fmt.Sprintf("%s has the ranks %s", r.system.Name, spans(ranks))
 	if rank >= r.system.NRanks() {
-		return want
+		return fmt.Sprintf("%s has the ranks %s", r.system.Name, spans(ranks))
 	}
-	return want + " there and others on nodes of their own; a graph file is for hosts that are one node"
+	return fmt.Sprintf("that has the ranks %s of %s; a graph file is for hosts that are one node", spans(ranks), r.system.Name)
 }
 
 // channelLimit is the most channels of a graph.

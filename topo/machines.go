@@ -48,7 +48,7 @@ func Load(nameOrFile string, readFile func(name string) ([]byte, error)) (*Syste
 		}
 		data, readErr := readFile(nameOrFile)
 		if readErr != nil {
-			return nil, fmt.Errorf("%w, and no file of that name can be read", err)
+			return nil, fmt.Errorf("%w, and no file of that name: %w", err, readErr)
 		}
 		return parseSystem(nameOrFile, data)
 	}

@@ -83,6 +83,31 @@ func assignment(set map[string]string) *value {
 // maxNotes bounds the lines that say what is odd in a file.
 const maxNotes = 20
 
+// writeNotes says what is odd in a file: a line for each kind, with the first place.
+func writeNotes(w io.Writer, system *topo.System) {
+	times := map[string]int{}
+	for _, n := range system.Notes {
+		times[n.Text]++
+	}
+	written := 0
+	for _, n := range system.Notes {
+		more := times[n.Text] - 1
+		switch {
+		case more < 0: // said
+			continue
+		case written == maxNotes:
+			fmt.Fprintf(w, "nccl-run: %s: and %d more\n", system.Name, len(times)-written)
+			return
+		case more > 0:
+			fmt.Fprintf(w, "nccl-run: %s (and %d more times)\n", n.In(system.Name), more)
+		default:
+			fmt.Fprintf(w, "nccl-run: %s\n", n.In(system.Name))
+		}
+		times[n.Text] = 0
+		written++
+	}
+}
+
 // graph finds the graphs of the hosts and writes them. What is odd goes to standard
 // error.
 func graph(p *Process, o *graphOptions) error {
@@ -90,13 +115,7 @@ func graph(p *Process, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	for i, n := range system.Notes {
-		if i == maxNotes {
-			fmt.Fprintf(p.Stderr, "nccl-run: %s: and %d more\n", system.Name, len(system.Notes)-i)
-			break
-		}
-		fmt.Fprintf(p.Stderr, "nccl-run: %s\n", n.In(system.Name))
-	}
+	writeNotes(p.Stderr, system)
 	if o.gpus > 0 {
 		if system, err = system.FirstGPUs(o.gpus); err != nil {
 			return refusef("--gpus: %w", err)
@@ -107,6 +126,11 @@ func graph(p *Process, o *graphOptions) error {
 		return v, ok
 	})
 	if err != nil {
+		// The operation that the error names is that of a program.
+		var invalid *nccl.Error
+		if errors.As(err, &invalid) {
+			err = invalid.Err
+		}
 		return refusef("--set: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.set)) {
@@ -115,7 +139,7 @@ func graph(p *Process, o *graphOptions) error {
 		}
 	}
 	if file := settings.GraphFile; file != "" {
-		data, err := readTopology(file)
+		data, err := readMachineFile(file)
 		if err != nil {
 			return refusef("--set NCCL_GRAPH_FILE: %w", err)
 		}
@@ -132,7 +156,7 @@ func graph(p *Process, o *graphOptions) error {
 	if err != nil {
 		return refuseInput(err)
 	}
-	warnSimple(p.Stderr, members)
+	warnSimple(p.Stderr, members, len(members) > 1 && len(system.Nodes[topo.NodeNET]) == 0)
 	layout, err := topo.Connect(members, settings.Layout)
 	if err != nil {
 		return refuseInput(err)
@@ -153,14 +177,18 @@ func graph(p *Process, o *graphOptions) error {
 }
 
 // warnSimple says which graphs are no more than a guess, once for nodes that are
-// equal.
-func warnSimple(w io.Writer, members []topo.Member) {
+// equal. apart says that there is no network between the nodes.
+func warnSimple(w io.Writer, members []topo.Member, apart bool) {
+	why := "no path for the %v graph was found"
+	if apart {
+		why = "no network port leads to other nodes for the %v graph"
+	}
 	said := map[*topo.Graph]bool{}
 	for _, m := range members {
 		for _, g := range m.Graphs {
 			if g != nil && g.Simple && !said[g] {
 				said[g] = true
-				fmt.Fprintf(w, "nccl-run: node of rank %d: no path for the %v graph was found, so one channel takes the GPUs as they come\n", m.Ranks[0], g.ID)
+				fmt.Fprintf(w, "nccl-run: node of rank %d: "+why+", so one channel takes the GPUs as they come\n", m.Ranks[0], g.ID)
 			}
 		}
 	}
@@ -183,7 +211,7 @@ func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l
 	params, hosts := settings.Hosts.Params, settings.Hosts.Hosts
 	params.NRanks = l.NRanks()
 	if l.NNodes() > hosts {
-		fmt.Fprintf(&b, "%d nodes on %d hosts: GPUs that reach one another best by network are on different nodes\n\n", l.NNodes(), hosts)
+		fmt.Fprintf(&b, "%d nodes to a host: GPUs that reach one another best by network are on different nodes\n\n", l.NNodes()/hosts)
 	}
 	for node := range l.NNodes() / hosts {
 		params.Rank = l.NodeRanks(node)[0]

@@ -15,18 +15,19 @@ import (
 
 func machineNames() string { return strings.Join(topo.Builtins(), ", ") }
 
-// maxTopology bounds the bytes of a topology file: thousands of devices take less.
+// maxTopology bounds the bytes of a topology or graph file: thousands of devices take
+// less.
 const maxTopology = 16 << 20
 
-// readTopology is like os.ReadFile for regular files of up to maxTopology bytes:
-// what opens a pipe waits for who writes to it.
-func readTopology(name string) ([]byte, error) {
+// readMachineFile is like os.ReadFile for topology and graph files, which are regular
+// ones of up to maxTopology bytes: what opens a pipe waits for who writes to it.
+func readMachineFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s; a topology is read from a regular file", name, kindOf(info.Mode()))
+		return nil, fmt.Errorf("%s is %s; a regular file is allowed", name, kindOf(info.Mode()))
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -36,7 +37,7 @@ func readTopology(name string) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxTopology+1))
 	if len(data) > maxTopology {
-		return nil, fmt.Errorf("%s is no topology file: it has more than %d bytes", name, maxTopology)
+		return nil, fmt.Errorf("%s has more than %d bytes, the most of a topology or graph file", name, maxTopology)
 	}
 	return data, err
 }
@@ -117,7 +118,7 @@ func simulated(o *options, why string) (*bench.Machine, defaults, error) {
 }
 
 func loadTopology(name string) (*topo.System, error) {
-	system, err := topo.Load(name, readTopology)
+	system, err := topo.Load(name, readMachineFile)
 	if err != nil {
 		return nil, refusef("--topo: %w", err) // which names it
 	}
