@@ -24,6 +24,13 @@ func (d *Document) Fused() *Document {
 
 	ranks := slices.DeleteFunc(d.find(ElemGPU), func(p placed) bool { return !p.element().Has("rank") })
 	slices.SortStableFunc(ranks, func(a, b placed) int { return cmp.Compare(a.rank(), b.rank()) })
+	ports := map[int][]*Element{} // of each host
+	for _, p := range d.ports() {
+		// A port without a number is one that was left out.
+		if p.element().Has("dev") {
+			ports[p.host] = append(ports[p.host], p.element())
+		}
+	}
 	seen := map[int]bool{}
 	for _, p := range ranks {
 		if seen[p.host] {
@@ -31,7 +38,7 @@ func (d *Document) Fused() *Document {
 			continue
 		}
 		seen[p.host] = true
-		f.firstView(d, p)
+		f.firstView(d, p, ports[p.host])
 	}
 	fused := *d
 	fused.Root = &root
@@ -45,12 +52,12 @@ type fuser struct {
 	ids    map[*Element]int      // of copies, for the keys of twins
 }
 
-// firstView adds what the first rank of a host keeps, in the order of the file.
-func (f *fuser) firstView(d *Document, own placed) {
+// firstView adds what the first rank of a host keeps, its own GPU and the host's
+// network ports, in the order of the file.
+func (f *fuser) firstView(d *Document, own placed, ports []*Element) {
 	kept := map[*Element]bool{own.element(): true}
-	for _, p := range d.ports() {
-		// A port without a number is one that was left out.
-		kept[p.element()] = p.host == own.host && p.element().Has("dev")
+	for _, port := range ports {
+		kept[port] = true
 	}
 	var down func(path []*Element)
 	down = func(path []*Element) {
@@ -63,7 +70,11 @@ func (f *fuser) firstView(d *Document, own placed) {
 			down(at)
 		}
 	}
-	down([]*Element{d.Root})
+	for _, cpu := range d.Root.Children {
+		if cpu.Hex("host_hash") == own.path[1].Hex("host_hash") {
+			down([]*Element{d.Root, cpu})
+		}
+	}
 }
 
 // add puts the last element of a path into the copy, with those above it that

@@ -88,7 +88,13 @@ func (w *wave) from(base *Node) {
 				w.along(base, n, &n.Links[len(n.Links)-1])
 				continue
 			}
+			// All CPUs of a host are linked. What came from one of them has
+			// reached the others too, by a link less and with no less bandwidth.
+			fromCPU := n.Type == NodeCPU && len(w.paths[n.seq].Links) > 0 && w.paths[n.seq].Links[0].Type == LinkSYS
 			for i := range n.Links {
+				if fromCPU && n.Links[i].Type == LinkSYS {
+					continue
+				}
 				w.along(base, n, &n.Links[i])
 			}
 		}

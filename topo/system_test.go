@@ -112,7 +112,10 @@ func TestLinks(t *testing.T) {
 </system>`
 	s, err := parseSystem("f.xml", []byte(file))
 	require.NoError(t, err)
-	require.Equal(t, []Note{{5, 7, "pcilink from 0001:00:00.0 to 0003:00:00.0: not both are switches here, ignored"}}, s.Notes)
+	require.Equal(t, []Note{
+		{25, 11, "speed of <net> not known: 10000 Mbit/s assumed"},
+		{5, 7, "pcilink from 0001:00:00.0 to 0003:00:00.0: not both are switches here, ignored"},
+	}, s.Notes)
 	require.Equal(t, 2, s.NRanks())
 
 	gpu := s.RankGPU(0).GPU.DEV

@@ -59,9 +59,10 @@ func (s *System) setPaths() {
 // divertGPUs sends traffic to a GPU that others may not access through the CPU
 // next to it, and marks those that do not exchange with it but by network.
 func (s *System) divertGPUs(to *Node) {
+	cpu := s.localCPU(to)
 	for _, from := range s.Nodes[NodeGPU] {
 		if !s.directP2P(from, to) {
-			join(from, s.localCPU(to), to)
+			join(from, cpu, to)
 		}
 	}
 	for _, from := range s.Nodes[NodeGPU] {
