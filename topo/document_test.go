@@ -183,6 +183,7 @@ func TestDefaultNotes(t *testing.T) {
 		{"no NVLink", edit(`count="18"`, `count="0"`), `5:9 no NVLink to 0000:02:00.0: count is 0`},
 		{"no C2C link", edit("<nvlink", `<c2c bw="44712" count="0"/><nvlink`), `5:9 no C2C link: bw or count is 0`},
 		{"more one way", strings.Replace(between, "</cpu>", second(`<nvlink target="0000:01:00.0" count="6" tclass="0x030200"/>`), 1), `5:9 18 NVLinks to 0000:02:00.0, which lists 6 back: each direction has its own bandwidth`},
+		{"none one way", strings.Replace(between, "</cpu>", second(`<nvlink target="0000:01:00.0" count="0" tclass="0x030200"/>`), 1), `8:128 no NVLink to 0000:01:00.0: count is 0`},
 		{"as many one by one", strings.Replace(between, "</cpu>", second(strings.Repeat(`<nvlink target="0000:01:00.0" count="9" tclass="0x030200"/>`, 2)), 1), ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,15 +46,17 @@ func Members(s *System, p HostParams) ([]Member, error) {
 	p.Params.CollNet = p.Search.CollNet
 	var first []Member
 	seen := make([]bool, s.NRanks())
+	var parts []int
 	for rank := range s.NRanks() {
 		if seen[rank] {
 			continue
 		}
 		p.Params.Rank = rank
-		v, err := s.View(p.Params)
+		v, err := s.view(p.Params, parts)
 		if err != nil {
 			return nil, err
 		}
+		parts = v.parts
 		if f := p.GraphFile; f != nil {
 			if p.Search.Given, err = ParseGraphs(f.Name, f.Data, v); err != nil {
 				return nil, err

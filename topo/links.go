@@ -104,7 +104,7 @@ func (b *builder) noteOneWay() {
 		switch {
 		case !known:
 			b.note(l.e, "NVLink to %v, which lists none back: not used", l.to.GPU.BusID)
-		case listed != there && !said[back] && !said[l.ends]:
+		case listed != there && listed > 0 && there > 0 && !said[back] && !said[l.ends]:
 			b.note(l.e, "%d NVLinks to %v, which lists %d back: each direction has its own bandwidth", there, l.to.GPU.BusID, listed)
 			said[l.ends] = true
 		}

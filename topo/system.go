@@ -31,6 +31,7 @@ type System struct {
 	TotalBW float32
 
 	byRank   []*Node // the GPU nodes by rank; nil of ranks that are not in a view
+	parts    []int   // of a view: the part that each rank belongs to, see part
 	numNodes int
 	numLinks int
 	doc      *Document

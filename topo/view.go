@@ -7,7 +7,11 @@ import "github.com/ncclgo/ncclgo/internal/result"
 // that do not access each other's memory, and between GPUs and network cards
 // that do not, lead through a CPU; those to cards of other GPUs through the GPU;
 // and GPUs that are better reached by network are not part of it.
-func (s *System) View(p Params) (*System, error) {
+func (s *System) View(p Params) (*System, error) { return s.view(p, nil) }
+
+// view is View. The views of all ranks part the ranks in the same way: parts, if not
+// nil, is what another rank's view found.
+func (s *System) view(p Params, parts []int) (*System, error) {
 	if p.NRanks == 0 {
 		p.NRanks = s.NRanks()
 	}
@@ -26,8 +30,11 @@ func (s *System) View(p Params) (*System, error) {
 	for _, net := range v.Nodes[NodeNET] {
 		net.Net.Coll = net.Net.Coll || p.CollNet && !net.Net.noColl
 	}
-	v.setPaths()
-	if v.trim() {
+	if v.parts = parts; parts == nil {
+		v.setPaths()
+		v.parts = v.part()
+	}
+	if v.trim() || parts != nil {
 		v.setPaths()
 	}
 	v.Inter = len(v.Nodes[NodeGPU]) != p.NRanks
@@ -142,11 +149,12 @@ func joinType(a, b PathType) PathType {
 	return max(a, b)
 }
 
-// trim removes the GPUs that the view's rank exchanges with by network alone,
-// and reports whether there were any.
-func (s *System) trim() bool {
+// part returns for each rank the part it belongs to: ranks of different ones exchange
+// by network alone.
+func (s *System) part() []int {
 	gpus := s.Nodes[NodeGPU]
 	domains := make([]int, len(gpus))
+	parts := make([]int, len(gpus))
 	for i, gpu := range gpus {
 		domains[i] = i
 		for j := range i {
@@ -154,11 +162,19 @@ func (s *System) trim() bool {
 				domains[i] = min(domains[i], domains[j])
 			}
 		}
+		parts[gpu.GPU.Rank] = domains[i]
 	}
-	own := domains[s.byRank[s.Params.Rank].Index]
+	return parts
+}
+
+// trim removes the GPUs of other parts than that of the view's rank, and reports
+// whether there were any.
+func (s *System) trim() bool {
+	gpus := s.Nodes[NodeGPU]
+	own := s.parts[s.Params.Rank]
 	kept := gpus[:0:0]
-	for i, gpu := range gpus {
-		if domains[i] == own {
+	for _, gpu := range gpus {
+		if s.parts[gpu.GPU.Rank] == own {
 			kept = append(kept, gpu)
 			continue
 		}

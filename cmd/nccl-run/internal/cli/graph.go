@@ -91,15 +91,14 @@ func writeNotes(w io.Writer, system *topo.System) {
 	}
 	written := 0
 	for _, n := range system.Notes {
-		more := times[n.Text] - 1
 		switch {
-		case more < 0: // said
+		case times[n.Text] == 0: // said
 			continue
 		case written == maxNotes:
 			fmt.Fprintf(w, "nccl-run: %s: and %d more\n", system.Name, len(times)-written)
 			return
-		case more > 0:
-			fmt.Fprintf(w, "nccl-run: %s (and %d more times)\n", n.In(system.Name), more)
+		case times[n.Text] > 1:
+			fmt.Fprintf(w, "nccl-run: %s (%d times)\n", n.In(system.Name), times[n.Text])
 		default:
 			fmt.Fprintf(w, "nccl-run: %s\n", n.In(system.Name))
 		}
@@ -203,6 +202,9 @@ func refuseInput(err error) error {
 	return err
 }
 
+// maxTextNodes bounds the nodes of a host that are shown for people.
+const maxTextNodes = 16
+
 // graphText writes everything for people: the machine, then what each node of the
 // first host sees and found, as hosts are equal, then what all nodes agree on.
 func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l *topo.Layout) error {
@@ -213,13 +215,17 @@ func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l
 	if l.NNodes() > hosts {
 		fmt.Fprintf(&b, "%d nodes to a host: GPUs that reach one another best by network are on different nodes\n\n", l.NNodes()/hosts)
 	}
-	for node := range l.NNodes() / hosts {
+	nodes := l.NNodes() / hosts
+	for node := range min(nodes, maxTextNodes) {
 		params.Rank = l.NodeRanks(node)[0]
 		view, err := system.View(params)
 		if err != nil {
 			return err
 		}
 		b.WriteString("paths, GB/s\n" + view.Matrix() + "\n" + l.NodeString(node) + "\n")
+	}
+	if nodes > maxTextNodes {
+		fmt.Fprintf(&b, "and %d nodes more\n\n", nodes-maxTextNodes)
 	}
 	b.WriteString(l.String())
 	_, err := io.WriteString(w, b.String())

@@ -18,7 +18,7 @@ func TestGraphNotes(t *testing.T) {
 		first, last        string
 	}{
 		{1, 1, 1, ``, ``},
-		{30, 1, 1, ` (and 29 more times)`, ` (and 29 more times)`},
+		{30, 1, 1, ` (30 times)`, ` (30 times)`},
 		{30, 30, maxNotes + 1, ``, `: and 10 more`},
 	} {
 		var file strings.Builder
