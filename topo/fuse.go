@@ -24,7 +24,11 @@ func (d *Document) Fused() *Document {
 
 	ranks := slices.DeleteFunc(d.find(ElemGPU), func(p placed) bool { return !p.element().Has("rank") })
 	slices.SortStableFunc(ranks, func(a, b placed) int { return cmp.Compare(a.rank(), b.rank()) })
-	ports := map[int][]*Element{} // of each host
+	cpus, ports := map[uint64][]*Element{}, map[int][]*Element{} // of each host
+	for _, cpu := range d.Root.Children {
+		hash := cpu.Hex("host_hash")
+		cpus[hash] = append(cpus[hash], cpu)
+	}
 	for _, p := range d.ports() {
 		// A port without a number is one that was left out.
 		if p.element().Has("dev") {
@@ -38,7 +42,7 @@ func (d *Document) Fused() *Document {
 			continue
 		}
 		seen[p.host] = true
-		f.firstView(d, p, ports[p.host])
+		f.firstView(d.Root, p.element(), cpus[p.path[1].Hex("host_hash")], ports[p.host])
 	}
 	fused := *d
 	fused.Root = &root
@@ -54,8 +58,8 @@ type fuser struct {
 
 // firstView adds what the first rank of a host keeps, its own GPU and the host's
 // network ports, in the order of the file.
-func (f *fuser) firstView(d *Document, own placed, ports []*Element) {
-	kept := map[*Element]bool{own.element(): true}
+func (f *fuser) firstView(root, own *Element, cpus, ports []*Element) {
+	kept := map[*Element]bool{own: true}
 	for _, port := range ports {
 		kept[port] = true
 	}
@@ -70,10 +74,8 @@ func (f *fuser) firstView(d *Document, own placed, ports []*Element) {
 			down(at)
 		}
 	}
-	for _, cpu := range d.Root.Children {
-		if cpu.Hex("host_hash") == own.path[1].Hex("host_hash") {
-			down([]*Element{d.Root, cpu})
-		}
+	for _, cpu := range cpus {
+		down([]*Element{root, cpu})
 	}
 }
 
