@@ -152,7 +152,11 @@ func graph(p *Process, o *graphOptions) error {
 		settings.Hosts.Hosts = 1
 	}
 	members, err := topo.Members(system, settings.Hosts)
-	if err != nil {
+	var invalid *nccl.Error
+	switch {
+	case errors.As(err, &invalid):
+		return refusef("--nodes: %w", invalid.Err)
+	case err != nil:
 		return refuseInput(err)
 	}
 	warnSimple(p.Stderr, members, len(members) > 1 && len(system.Nodes[topo.NodeNET]) == 0)
