@@ -185,7 +185,10 @@ func (r *graphReader) channel(e *Element, id GraphID) (*Channel, error) {
 	if len(c.Ranks) != want {
 		return nil, r.doc.errorAt(e, fmt.Sprintf("a channel of graph %d (%v) has %d here; was the file written for another machine?", id, id, want), "a channel of %d GPUs", len(c.Ranks))
 	}
-	if n := len(c.Nets); n != 0 && n != 2 {
+	switch n := len(c.Nets); {
+	case n == 0 && r.system.Inter:
+		return nil, r.doc.errorAt(e, "channels that lead to other nodes have two; was the file written for one node alone?", "a channel of 0 network cards")
+	case n != 0 && n != 2:
 		return nil, r.doc.errorAt(e, "a channel has two, the first and the last, or none", "a channel of %d network cards", n)
 	}
 	return c, nil
@@ -215,9 +218,9 @@ func (r *graphReader) rank(e *Element, dev uint64) (int, error) {
 func (r *graphReader) others(rank int) string {
 	ranks := slices.Sorted(maps.Keys(r.known))
 	if rank >= r.system.NRanks() {
-		return fmt.Sprintf("%s has the ranks %s", r.system.Name, spans(ranks))
+		return fmt.Sprintf("%s has %s", r.system.Name, rankSpans(ranks))
 	}
-	return fmt.Sprintf("that has the ranks %s of %s; a graph file is for hosts that are one node", spans(ranks), r.system.Name)
+	return fmt.Sprintf("that has %s of %s; a graph file is for hosts that are one node", rankSpans(ranks), r.system.Name)
 }
 
 // channelLimit is the most channels of a graph.

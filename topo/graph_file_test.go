@@ -73,7 +73,7 @@ func TestParseGraphsErrors(t *testing.T) {
 		{"count", `nchannels="2"`, `nchannels="3"`, `g.xml:2:3: nchannels=3, and 2 <channel>; the two must agree`},
 		{"GPU twice", `<gpu dev="0x1" rank="1"/>`, `<gpu dev="0" rank="0"/>`, `g.xml:6:7: the GPU of rank 0 again; it is at line 5; a channel has each GPU once`},
 		{"GPU missing", `<gpu dev="0x1" rank="1"/>`, ``, `g.xml:3:5: a channel of 1 GPUs; a channel of graph 0 (ring) has 2 here; was the file written for another machine?`},
-		{"rank", `rank="1"`, `rank="7"`, `g.xml:6:7: rank 7 is not on the node that reads the file; h200x2 has the ranks 0-1`},
+		{"rank", `rank="1"`, `rank="7"`, `g.xml:6:7: rank 7 is not on the node that reads the file; h200x2 has ranks 0-1`},
 		{"device", `dev="0x1" rank="1"`, `dev="0x9"`, `g.xml:6:7: h200x2 has no GPU 0x9; was the file written for another machine?`},
 		{"port", `<net dev="0"/>`, `<net dev="0x63"/>`, `g.xml:4:7: h200x2 has no network port 0x63; was the file written for another machine?`},
 		{"one card", `<net dev="0"/>`, ``, `g.xml:3:5: a channel of 1 network cards; a channel has two, the first and the last, or none`},
@@ -86,6 +86,27 @@ func TestParseGraphsErrors(t *testing.T) {
 			var fileError *FileError
 			require.ErrorAs(t, err, &fileError)
 		})
+	}
+}
+
+// TestGraphFileOfOneNode: a file that was written for one node says nothing of how
+// several are joined.
+func TestGraphFileOfOneNode(t *testing.T) {
+	s, err := Builtin("h200x2")
+	require.NoError(t, err)
+	alone := strings.ReplaceAll(graphsOfTwo, "      <net dev=\"0\"/>\n", "")
+	for nodes, want := range map[int]string{
+		1: "",
+		2: "g.xml:3:5: a channel of 0 network cards; channels that lead to other nodes have two; was the file written for one node alone?",
+	} {
+		v, err := s.View(Params{NRanks: nodes * s.NRanks()})
+		require.NoError(t, err)
+		_, err = ParseGraphs("g.xml", []byte(alone), v)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, want)
 	}
 }
 

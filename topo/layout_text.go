@@ -28,12 +28,8 @@ func (l *Layout) String() string {
 // NodeString returns a node for people: its ranks, and the channels that its search
 // found and that all nodes have.
 func (l *Layout) NodeString(node int) string {
-	word := "ranks"
-	if len(l.NodeRanks(node)) == 1 {
-		word = "rank"
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "node %d: %s %s\n", node, word, spans(l.NodeRanks(node)))
+	fmt.Fprintf(&b, "node %d: %s\n", node, rankSpans(l.NodeRanks(node)))
 	for _, g := range l.Graphs(node) {
 		if g != nil {
 			b.WriteString(g.String())
@@ -57,6 +53,14 @@ func (l *Layout) treeText(channel int) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// rankSpans names rising ranks.
+func rankSpans(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + spans(ranks)
+	}
+	return "ranks " + spans(ranks)
 }
 
 func ranks(list []int) string {
