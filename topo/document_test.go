@@ -294,11 +294,24 @@ func FuzzParse(f *testing.F) {
 		if s, err := NewSystem(doc); err == nil && s.NRanks() <= 8 {
 			// A search may find no path, but nothing worse happens.
 			_, _ = SearchRing(s)
-			_ = s.String()
-			_, err := s.View(Params{NRanks: 2 * s.NRanks()})
-			require.NoError(t, err)
+		}
+		if s, err := parseSystem("f.xml", data); err == nil && s.NRanks() <= 4 {
+			connectTwo(t, s)
 		}
 	})
+}
+
+// connectTwo makes a layout of two hosts like s, and shows everything: two hosts can
+// always be connected, if only by a guess.
+func connectTwo(t *testing.T, s *System) {
+	members, err := Members(s, HostParams{Hosts: 2, Search: SearchParams{CrossNIC: CrossNICPairs, NVLS: true}})
+	require.NoError(t, err)
+	l, err := Connect(members, LayoutParams{})
+	require.NoError(t, err)
+	checkLayout(t, l)
+	v, err := s.View(Params{NRanks: l.NRanks()})
+	require.NoError(t, err)
+	require.NotEmpty(t, s.String()+v.Matrix()+l.NodeString(0)+l.String())
 }
 
 // Whatever a file holds, its errors and notes are text that a terminal shows.
