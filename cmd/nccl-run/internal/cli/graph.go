@@ -24,9 +24,15 @@ Usage:
 `
 
 const graphNotes = `
-Of the environment nothing counts but what --set gives. Formats: text, for people;
-xml, what the first node found, as NCCL writes it to NCCL_GRAPH_DUMP_FILE, before
-the nodes agree; json, what they agree on (docs/FORMATS.md).
+Formats: text, for people: the machine as a tree, with the bandwidth in GB/s of the
+link above each part; paths, as nvidia-smi topo -m has them; channels, rings, trees.
+xml, what the first node found, as NCCL writes it to NCCL_GRAPH_DUMP_FILE, before the
+nodes agree; --set NCCL_GRAPH_FILE=file takes it in place of a search. json, what the
+nodes agree on (docs/FORMATS.md).
+
+Ranks are numbered by the GPUs' dev, not as the file has them. Of the environment
+nothing counts but what --set gives (docs/ENVIRONMENT.md). What is odd in a file is
+said on standard error.
 
 Exit status: 0; 1 the output could not be written; 2 the request was refused.
 `
