@@ -43,7 +43,7 @@ func (s *System) findPaths(noRelay bool) {
 			}
 		}
 	}
-	w := wave{paths: make([]Path, s.numNodes), queued: make([]bool, s.numNodes), noRelay: noRelay}
+	w := newWave(s, noRelay)
 	for to, bases := range s.Nodes {
 		for _, base := range bases {
 			if !hasPaths[NodeGPU][to] {
@@ -69,34 +69,56 @@ type wave struct {
 	paths       []Path // [Node.seq]: to base
 	queued      []bool // [Node.seq]
 	level, next []*Node
-	noRelay     bool
+	found       []int // the nodes whose paths have changed
+	// links[but][Node.seq] are the links of each node but some.
+	links   [1 << 2][][]*Link
+	noRelay bool
+}
+
+// Links that lead nowhere better, as bits of an index of wave.links.
+const (
+	butCards = 1 << iota // to network cards
+	butCPUs              // to other CPUs
+)
+
+func newWave(s *System, noRelay bool) *wave {
+	w := &wave{
+		paths:   make([]Path, s.numNodes),
+		queued:  make([]bool, s.numNodes),
+		noRelay: noRelay,
+	}
+	for i := range w.paths {
+		w.paths[i].Type = PathDIS
+	}
+	for but := range w.links {
+		w.links[but] = make([][]*Link, s.numNodes)
+		for _, nodes := range s.Nodes {
+			for _, n := range nodes {
+				for i := range n.Links {
+					l := &n.Links[i]
+					if but&butCards != 0 && l.To.Type == NodeNIC || but&butCPUs != 0 && l.Type == LinkSYS {
+						continue
+					}
+					w.links[but][n.seq] = append(w.links[but][n.seq], l)
+				}
+			}
+		}
+	}
+	return w
 }
 
 // from finds the best path from each node to base.
 func (w *wave) from(base *Node) {
-	for i := range w.paths {
+	for _, i := range w.found {
 		w.paths[i] = Path{Type: PathDIS}
 	}
 	w.paths[base.seq] = Path{Type: PathLOC, BW: bwLOC}
+	w.found = append(w.found[:0], base.seq)
 	w.level = append(w.level[:0], base)
 	for len(w.level) > 0 {
 		w.next = w.next[:0]
 		for _, n := range w.level {
-			if base.Type == NodeNET && n.Type == NodeNIC {
-				// The card's other ports lead nowhere. Its slot comes last: see
-				// sortLinks.
-				w.along(base, n, &n.Links[len(n.Links)-1])
-				continue
-			}
-			// All CPUs of a host are linked. What came from one of them has
-			// reached the others too, by a link less and with no less bandwidth.
-			fromCPU := n.Type == NodeCPU && len(w.paths[n.seq].Links) > 0 && w.paths[n.seq].Links[0].Type == LinkSYS
-			for i := range n.Links {
-				if fromCPU && n.Links[i].Type == LinkSYS {
-					continue
-				}
-				w.along(base, n, &n.Links[i])
-			}
+			w.past(base, n)
 		}
 		for _, n := range w.next {
 			w.queued[n.seq] = false
@@ -105,13 +127,31 @@ func (w *wave) from(base *Node) {
 	}
 }
 
-// along offers the end of link l, which leaves n, a path to base through n.
-func (w *wave) along(base, n *Node, l *Link) {
-	// Nothing behind a card is nearer to another card than the card's own slot,
-	// and no path from there is asked for.
-	if base.Type == NodeNET && l.To.Type == NodeNIC && n.Type != NodeNET {
+// past goes along the links of n, which has a path to base.
+func (w *wave) past(base, n *Node) {
+	if base.Type == NodeNET && n.Type == NodeNIC {
+		// The card's other ports lead nowhere. Its slot comes last: see sortLinks.
+		w.along(base, n, &n.Links[len(n.Links)-1])
 		return
 	}
+	but := 0
+	// Nothing behind a card is nearer to another card than the card's own slot, and
+	// no path from there is asked for.
+	if base.Type == NodeNET && n.Type != NodeNET {
+		but |= butCards
+	}
+	// All CPUs of a host are linked. What came from one of them has reached the
+	// others too, by a link less and with no less bandwidth.
+	if path := &w.paths[n.seq]; n.Type == NodeCPU && len(path.Links) > 0 && path.Links[0].Type == LinkSYS {
+		but |= butCPUs
+	}
+	for _, l := range w.links[but][n.seq] {
+		w.along(base, n, l)
+	}
+}
+
+// along offers the end of link l, which leaves n, a path to base through n.
+func (w *wave) along(base, n *Node, l *Link) {
 	path, old := &w.paths[n.seq], &w.paths[l.To.seq]
 	t, ok := w.extend(base, n, l, path)
 	bw := min(path.BW, l.BW)
@@ -127,6 +167,7 @@ func (w *wave) along(base, n *Node, l *Link) {
 	if !w.queued[l.To.seq] {
 		w.queued[l.To.seq] = true
 		w.next = append(w.next, l.To)
+		w.found = append(w.found, l.To.seq)
 	}
 }
 
