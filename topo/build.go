@@ -26,7 +26,7 @@ func build(doc *Document) (*builder, error) {
 	if err := doc.checkUnique(); err != nil {
 		return nil, err
 	}
-	if err := doc.checkGPUs(); err != nil {
+	if err := doc.checkSize(); err != nil {
 		return nil, err
 	}
 	b := &builder{

@@ -35,6 +35,15 @@ func manyGPUs(n int) string {
 	return b.String()
 }
 
+// manyHosts returns the CPUs of n hosts with the GPU of a rank each, 1 to n.
+func manyHosts(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `<cpu host_hash="%#x" numaid="0" arch="arm64"><pci busid="0:1:0.0" class="" link_speed="" link_width="0"><gpu dev="0" sm="90" rank="%d"/></pci></cpu>`, i, i)
+	}
+	return b.String()
+}
+
 // manyCPUs returns n CPUs with a network port each.
 func manyCPUs(n int) string {
 	var b strings.Builder
@@ -105,6 +114,7 @@ func TestSystemErrors(t *testing.T) {
 		{"no vendor", edit("arm64", "x86_64"), `<cpu> has no attribute vendor; text is required where arch is x86_64`},
 		{"no model", edit(`"arm64"`, `"x86_64" vendor="GenuineIntel" familyid="6"`), `<cpu> has no attribute modelid; a number is required where the vendor is GenuineIntel`},
 		{"CPUs", edit("</system>", manyCPUs(maxCPUs)+"</system>"), `too many CPUs; 640 are allowed`},
+		{"hosts", edit("</system>", manyHosts(maxHosts)+"</system>"), `host 257 with a GPU; 256 are allowed; describe one host, and how many there are apart from the file`},
 		{"GPUs", edit("</cpu>", manyGPUs(MaxGPUs)+"</cpu>"), `GPU 641; 640 are allowed; describe one host, and how many there are apart from the file`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

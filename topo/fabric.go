@@ -17,6 +17,8 @@ func (s *System) Fabric(n int) (*System, error) {
 		return nil, result.New(result.InvalidArgument, "topology", "%d hosts; at least one is needed", n)
 	case n > MaxGPUs/s.NRanks():
 		return nil, result.New(result.InvalidArgument, "topology", "%d hosts of %d GPUs; a fabric has at most %d GPUs", n, s.NRanks(), MaxGPUs)
+	case n > maxHosts:
+		return nil, result.New(result.InvalidArgument, "topology", "%d hosts; a fabric has at most %d", n, maxHosts)
 	case n == 1:
 		return s, nil
 	case len(s.Hosts) > 1:

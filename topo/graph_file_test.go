@@ -110,6 +110,15 @@ func TestGraphFileOfOneNode(t *testing.T) {
 	}
 }
 
+// TestPortNames: graphs name ports with their hosts, of which the last are negative
+// numbers.
+func TestPortNames(t *testing.T) {
+	for host, want := range map[int]string{0: "7", 1: "7 of host 1", maxHosts - 1: "7 of host 255"} {
+		require.Equal(t, want, netName((&Node{Host: host, ID: 7}).key()))
+	}
+	require.Equal(t, "none", netName(none))
+}
+
 // TestGraphChannelLimits: a ring has half the channels of a communicator, which
 // runs each twice.
 func TestGraphChannelLimits(t *testing.T) {

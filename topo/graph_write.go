@@ -100,5 +100,8 @@ func shortHex(n uint64) string {
 // network port (NCCL_TOPO_ID, NCCL v2.30 src/graph/topo.h).
 const hostShift = 56
 
+// maxHosts is the most hosts of a system: what is left of a name.
+const maxHosts = 1 << (64 - hostShift)
+
 // hostID is the name of a device or a network port in graphs.
 func hostID(host int, id uint64) uint64 { return uint64(host)<<hostShift | id }

@@ -193,7 +193,7 @@ func (g *Graph) String() string {
 // first.
 func netName(id int64) string {
 	switch host := uint64(id) >> hostShift; {
-	case id < 0:
+	case id == none:
 		return "none"
 	case host > 0:
 		return fmt.Sprintf("%d of host %d", id&(1<<hostShift-1), host)

@@ -39,16 +39,20 @@ func (d *Document) checkUnique() error {
 	return nil
 }
 
-// checkGPUs refuses more GPUs than a system may have. Paths lead from each to each,
-// so what more would take grows with their square.
-func (d *Document) checkGPUs() error {
-	ranks := 0
+// checkSize refuses more GPUs and hosts than a system may have. Paths lead from each
+// GPU to each, so what more would take grows with their square.
+func (d *Document) checkSize() error {
+	const want = "%d are allowed; describe one host, and how many there are apart from the file"
+	ranks, hosts := 0, map[int]bool{}
 	for _, p := range d.find(ElemGPU) {
 		if !p.element().Has("rank") {
 			continue
 		}
 		if ranks++; ranks > MaxGPUs {
-			return d.errorAt(p.element(), fmt.Sprintf("%d are allowed; describe one host, and how many there are apart from the file", MaxGPUs), "GPU %d", ranks)
+			return d.errorAt(p.element(), fmt.Sprintf(want, MaxGPUs), "GPU %d", ranks)
+		}
+		if hosts[p.host] = true; len(hosts) > maxHosts {
+			return d.errorAt(p.path[1], fmt.Sprintf(want, maxHosts), "host %d with a GPU", len(hosts))
 		}
 	}
 	return nil
