@@ -103,64 +103,74 @@ func (l *Layout) copyChannels(start, end int) int {
 	return len(l.source)
 }
 
-// countNVLSChannels follows what NCCL measured for GPUs, ranks of a node and
-// network (ncclNvlsTuning, NCCL v2.30 src/transport/nvls.cc).
+// nvlsFigures are channels of NVLS, bytes of a chunk and, of the tree between
+// nodes, most bytes of a chunk: 0 leaves these to the number of nodes.
+type nvlsFigures struct{ channels, chunk, treeChunk int }
+
+// What NCCL measured for NVLS of Hopper GPUs, and of Blackwell GPUs of one node
+// (NCCL v2.30 src/transport/nvls.cc).
+var (
+	nvlsHopper    = nvlsFigures{16, 128 << 10, 0}
+	nvlsBlackwell = nvlsFigures{24, 128 << 10, 0}
+)
+
+// nvlsBetween is what NCCL measured for NVLS between nodes of Blackwell GPUs, by the
+// bandwidth that every rank has to the network, GB/s: 48 is a port of 400 Gbit/s.
+// The first entry counts that is met; a bound of 0 is none (NCCL v2.30
+// src/transport/nvls.cc).
+var nvlsBetween = []struct {
+	net, below float32 // at least, and less than
+	nodes      int     // at most
+	ranks      int     // of the smallest node, at most
+	near       bool    // cards and GPUs have no CPU between them
+	nvlsFigures
+}{
+	{net: 48, nodes: 2, ranks: 4, nvlsFigures: nvlsFigures{32, 256 << 10, 256 << 10}},
+	{net: 48, below: 96, nodes: 2, ranks: 8, near: true, nvlsFigures: nvlsFigures{32, 128 << 10, 64 << 10}},
+	{net: 48, nodes: 2, ranks: 15, nvlsFigures: nvlsFigures{32, 128 << 10, 128 << 10}},
+	{net: 48, nodes: 2, nvlsFigures: nvlsFigures{32, 128 << 10, 64 << 10}},
+	{net: 96, ranks: 8, nvlsFigures: nvlsFigures{24, 256 << 10, 256 << 10}},
+	{net: 96, ranks: 31, nvlsFigures: nvlsFigures{32, 128 << 10, 128 << 10}},
+	{net: 96, nvlsFigures: nvlsFigures{32, 128 << 10, 64 << 10}},
+	{net: 48, near: true, nvlsFigures: nvlsFigures{24, 128 << 10, 64 << 10}},
+	{net: 48, nvlsFigures: nvlsFigures{24, 128 << 10, 128 << 10}},
+	{nvlsFigures: nvlsFigures{32, 128 << 10, 0}},
+}
+
+// measuredNVLS returns the figures for the GPUs and nodes of l.
+func (l *Layout) measuredNVLS() nvlsFigures {
+	switch {
+	case l.merged[GraphRing].MinSM < 100:
+		return nvlsHopper
+	case l.NNodes() == 1:
+		return nvlsBlackwell
+	}
+	near := l.merged[GraphNVLS].TypeInter <= PathPXB
+	for _, m := range nvlsBetween {
+		if l.MinNetBW >= m.net && (m.below == 0 || l.MinNetBW < m.below) && (m.nodes == 0 || l.NNodes() <= m.nodes) &&
+			(m.ranks == 0 || l.MinLocalRanks <= m.ranks) && (near || !m.near) {
+			return m.nvlsFigures
+		}
+	}
+	panic("BUG: the last entry has no bounds")
+}
+
+// countNVLSChannels sets what NVLS has if every node has its graph.
 func (l *Layout) countNVLSChannels(p LayoutParams) {
 	if l.counts[GraphNVLS] == 0 {
 		return
 	}
-	n, chunk, tree := 16, 128<<10, 0
-	nodes := l.NNodes()
-	if l.merged[GraphRing].MinSM >= 100 {
-		n = 24
-		if nodes > 1 {
-			n, chunk, tree = l.tuneNVLSTree()
+	m := l.measuredNVLS()
+	n := min(cmp.Or(p.NVLSChannels, m.channels), cmp.Or(p.MaxCTAs, MaxChannels))
+	l.NVLSChannels = max(n, p.MinCTAs)
+	l.NVLSChunkBytes = m.chunk
+	l.NVLSTreeChunkBytes = m.treeChunk
+	if m.treeChunk == 0 {
+		l.NVLSTreeChunkBytes = m.chunk
+		if l.NNodes() >= 4 {
+			l.NVLSTreeChunkBytes = 64 << 10
 		}
 	}
-	n = cmp.Or(p.NVLSChannels, n)
-	if tree == 0 {
-		tree = chunk
-		if nodes >= 4 {
-			tree = 64 << 10
-		}
-	}
-	l.NVLSChannels = max(p.MinCTAs, min(cmp.Or(p.MaxCTAs, MaxChannels), n))
-	l.NVLSChunkBytes, l.NVLSTreeChunkBytes = chunk, tree
-}
-
-// tuneNVLSTree returns channels, chunk and largest chunk of the tree, 0 for the
-// default, for NVLS between nodes of Blackwell GPUs. net is in GB/s: 48 is a port
-// of 400 Gbit/s, 96 one of 800.
-func (l *Layout) tuneNVLSTree() (channels, chunk, tree int) {
-	ranks, net := l.MinLocalRanks, l.MinNetBW
-	near := l.merged[GraphNVLS].TypeInter <= PathPXB
-	channels, chunk = 32, 128<<10
-	switch {
-	case l.NNodes() == 2 && net >= 48:
-		switch {
-		case ranks <= 4:
-			chunk, tree = 256<<10, 256<<10
-		case ranks >= 16 || ranks <= 8 && near && net < 96:
-			tree = 64 << 10
-		default:
-			tree = 128 << 10
-		}
-	case net >= 96:
-		switch {
-		case ranks <= 8:
-			channels, chunk, tree = 24, 256<<10, 256<<10
-		case ranks < 32:
-			tree = 128 << 10
-		default:
-			tree = 64 << 10
-		}
-	case net >= 48:
-		channels, tree = 24, 128<<10
-		if near {
-			tree = 64 << 10
-		}
-	}
-	return channels, chunk, tree
 }
 
 // p2pBatch is how many sends and receives a channel runs at once
