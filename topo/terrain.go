@@ -58,19 +58,24 @@ func pciLinks(dev *Node) [2]int32 {
 }
 
 // onePort reports whether two nets are the same port of the same card, or, in
-// systems with a rail per host, of cards at the same address.
+// systems with a rail per host, of cards at the same address. A card that is on no
+// PCI bus has none.
 func (t *terrain) onePort(a, b int) bool {
 	x, y := t.s.Nodes[NodeNET][a], t.s.Nodes[NodeNET][b]
-	if t.railPerHost && x.Host != y.Host {
+	if t.railPerHost && x.Host != y.Host && (x.Net.Card != 0 || y.Net.Card != 0) {
 		return x.Net.Card == y.Net.Card && x.Net.Port == y.Net.Port
 	}
 	return x.Net.GUID == y.Net.GUID && x.Net.Port == y.Net.Port
 }
 
 // hasNVLS reports whether GPUs can reduce in NVSwitches (ncclNvlsInit, NCCL v2.30
-// src/transport/nvls.cc, and what the driver reports as multicast support).
+// src/transport/nvls.cc, and what the driver reports as multicast support). Ranks
+// share a GPU also if each has a part of it.
 func (t *terrain) hasNVLS() bool {
-	shared := slices.ContainsFunc(t.s.Nodes[NodeDEV], func(dev *Node) bool { return dev.GPU.Ranks > 1 })
+	part := func(l Link) bool { return l.Type == LinkLOC && l.To.Type == NodeDEV }
+	shared := slices.ContainsFunc(t.s.Nodes[NodeDEV], func(dev *Node) bool {
+		return dev.GPU.Ranks > 1 || slices.ContainsFunc(dev.Links, part)
+	})
 	return t.hasNVS && t.minSM() >= 90 && t.gpus > 1 && !shared
 }
 
