@@ -50,9 +50,13 @@ var Variables = map[string][2]string{
 }
 
 // Runs returns every reference run, by name. Without the reference data the test
-// is skipped.
+// is skipped, and in -short, since all of them take time, the more under the race
+// detector.
 func Runs(t testing.TB) []*Run {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: compares with all reference data; not in -short")
+	}
 	root := testenv.Shared(t, folder)
 	var runs []*Run
 	for _, pattern := range []string{"*.tuning.json", "env/*.tuning.json"} {
