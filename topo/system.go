@@ -1,10 +1,6 @@
 package topo
 
-import (
-	"slices"
-
-	"github.com/ncclgo/ncclgo/internal/result"
-)
+import "slices"
 
 // System is a machine, or several that one file describes, as a graph.
 type System struct {
@@ -148,45 +144,6 @@ func (s *System) RankGPU(rank int) *Node { return s.byRank[rank] }
 // Path returns the path from the GPU of one rank to that of another.
 func (s *System) Path(from, to int) *Path {
 	return s.byRank[from].Path(s.byRank[to])
-}
-
-// FirstGPUs returns the system with only the ranks 0 to n-1 on their GPUs, as
-// NCCL sees it when the others take no part.
-func (s *System) FirstGPUs(n int) (*System, error) {
-	if n < 1 || n > s.NRanks() {
-		return nil, result.New(result.InvalidArgument, "topology", "%d GPUs of %s; it has %d", n, s.Name, s.NRanks())
-	}
-	if n == s.NRanks() {
-		return s, nil
-	}
-	return s.derive(s.doc.Root.without(func(e *Element) bool {
-		return e.Name == ElemGPU && e.Int("rank", -1) >= n
-	}))
-}
-
-// derive returns the system of another document made of s's. What is odd in the
-// file is said once, of all of it.
-func (s *System) derive(root *Element) (*System, error) {
-	doc := *s.doc
-	doc.Root = root
-	d, err := NewSystem(&doc)
-	if err != nil {
-		return nil, err
-	}
-	d.Notes = s.Notes
-	return d, nil
-}
-
-// without returns a copy of e without the descendants for which drop is true.
-func (e *Element) without(drop func(*Element) bool) *Element {
-	c := *e
-	c.Children = nil
-	for _, child := range e.Children {
-		if !drop(child) {
-			c.Children = append(c.Children, child.without(drop))
-		}
-	}
-	return &c
 }
 
 // number gives nodes and links their positions.

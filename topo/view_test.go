@@ -313,49 +313,6 @@ func TestLocalNet(t *testing.T) {
 	}
 }
 
-// TestFabric: hosts in one NVLink fabric reach one another's GPUs by it, and only
-// their own network cards.
-func TestFabric(t *testing.T) {
-	one, err := parseSystem("f.xml", []byte(file(arm, card(0, 100, toSwitch, toCPU)+port(0))))
-	require.NoError(t, err)
-	s, err := one.Fabric(3)
-	require.NoError(t, err)
-	v, err := s.View(Params{})
-	require.NoError(t, err)
-	require.Len(t, v.Nodes[NodeGPU], 3)
-	require.False(t, v.Inter)
-	for i, gpu := range v.Nodes[NodeGPU] {
-		require.Equal(t, i, gpu.Host)
-		for j, other := range v.Nodes[NodeGPU] {
-			if i != j {
-				require.Equal(t, PathNVL, gpu.Path(other).Type)
-				require.Equal(t, PathDIS, gpu.Path(v.Nodes[NodeNET][j]).Type)
-			}
-		}
-		require.Equal(t, PathP2C, gpu.Path(v.Nodes[NodeNET][i]).Type)
-		require.Equal(t, i, v.Nodes[NodeNET][i].Net.LocalGPU)
-	}
-	checkPaths(t, v)
-
-	_, err = one.Fabric(0)
-	require.Error(t, err)
-	_, err = s.Fabric(2)
-	require.ErrorContains(t, err, "3 hosts already")
-	_, err = one.Fabric(maxHosts + 1)
-	require.ErrorContains(t, err, "257 hosts; a fabric has at most 256")
-	_, err = one.Fabric(MaxGPUs + 1)
-	require.ErrorContains(t, err, "641 hosts of 1 GPUs; a fabric has at most 640 GPUs")
-	alone, err := parseSystem("f.xml", []byte(oneGPU))
-	require.NoError(t, err)
-	alone, err = alone.Fabric(1)
-	require.NoError(t, err)
-	require.Equal(t, 1, alone.NRanks())
-	plain, err := parseSystem("f.xml", []byte(file(arm, card(0, 100))))
-	require.NoError(t, err)
-	_, err = plain.Fabric(2)
-	require.ErrorContains(t, err, "no NVSwitch")
-}
-
 // TestRandomViews: whatever the machine and the settings, paths lead where they
 // say, a rank sees itself, and nobody it sees is beyond the network.
 func TestRandomViews(t *testing.T) {
