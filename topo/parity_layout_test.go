@@ -1,6 +1,7 @@
 package topo_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -38,19 +39,24 @@ func referenceMembers(t *testing.T, r *parity.Run) []topo.Member {
 func TestParityLayout(t *testing.T) {
 	var tally parity.Tally
 	for _, r := range parity.Runs(t) {
-		compareLayout(t, &tally, r, referenceMembers(t, r))
+		l := compareLayout(t, &tally, r, referenceMembers(t, r))
+		compareFinal(&tally, r, l, othersAreWorse)
 	}
 	tally.Log(t)
 	for _, kind := range tally.Kinds() {
-		require.Len(t, tally.Unequal(kind), unequalLayouts[kind], kind)
+		require.Empty(t, tally.Unequal(kind), kind)
 	}
 }
 
-// unequalLayouts is how many comparisons of a kind fail, since the reference has
-// the graphs of rank 0's node only: without shared memory each GPU of a
-// hw_pcie4_intel is a node, and those of the second socket are farther from the
-// card. That is in the final figures of ring and tree, with 1 host and with 2.
-var unequalLayouts = map[string]int{"final graph": 4}
+// othersAreWorse names the graphs whose final figures do not come from rank 0's
+// node, the only one of which the reference has the graphs (docs/RATIONALE.md).
+// What all nodes find gives them: see TestParityHosts.
+var othersAreWorse = map[string]bool{
+	"env/hw_pcie4_intel.1nodes.shmdisable ring": true,
+	"env/hw_pcie4_intel.1nodes.shmdisable tree": true,
+	"env/hw_pcie4_intel.2nodes.shmdisable ring": true,
+	"env/hw_pcie4_intel.2nodes.shmdisable tree": true,
+}
 
 // TestParityHosts goes all the way from topologies to channels: each node's own
 // view and search, then what they agree on.
@@ -61,6 +67,12 @@ func TestParityHosts(t *testing.T) {
 		members, err := topo.Members(s, params)
 		require.NoError(t, err, r.Name)
 		l := compareLayout(t, &tally, r, members)
+		compareFinal(&tally, r, l, nil)
+		for id, g := range l.Graphs(0) {
+			name := finalName(r, id)
+			worse := g != nil && !reflect.DeepEqual(facts(members[0].Graphs[id]), facts(g))
+			require.Equal(t, othersAreWorse[name], worse, name)
+		}
 		tally.Compare("P2P channels", r.Name, [2]int{r.P2PChannels, r.P2PChannelsPerPeer}, [2]int{l.P2PChannels, l.P2PChannelsPerPeer})
 		tally.Compare("least bandwidth of networks", r.Name, r.MinNetBW, l.MinNetBW)
 	}
@@ -70,7 +82,38 @@ func TestParityHosts(t *testing.T) {
 	}
 }
 
-// compareLayout connects members and compares the layout with NCCL's.
+// facts is a graph as the tuning file has it after the merge.
+func facts(g *topo.Graph) parity.Graph {
+	f := parity.Graph{
+		Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC), NChannels: len(g.Channels), BWIntra: g.BWIntra, BWInter: g.BWInter,
+		LatencyInter: g.LatencyInter, TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(),
+	}
+	if g.SameChannels {
+		f.SameChannels = 1
+	}
+	return f
+}
+
+// compareFinal compares the figures that nodes agreed on with NCCL's, but for those
+// of graphs to skip.
+func compareFinal(tally *parity.Tally, r *parity.Run, l *topo.Layout, skip map[string]bool) {
+	for id, g := range l.Graphs(0) {
+		name := finalName(r, id)
+		if skip[name] {
+			continue
+		}
+		want, got := finals(r.Final[topo.GraphID(id).String()]), parity.Graph{}
+		if g != nil {
+			got = facts(g)
+		}
+		tally.Compare("final graph", name, want, got)
+	}
+}
+
+// finalName names a graph of a run.
+func finalName(r *parity.Run, id int) string { return r.Name + " " + topo.GraphID(id).String() }
+
+// compareLayout connects members and compares the channels with NCCL's.
 func compareLayout(t *testing.T, tally *parity.Tally, r *parity.Run, members []topo.Member) *topo.Layout {
 	p := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
 	if r.Option == "min32ch" {
@@ -81,20 +124,6 @@ func compareLayout(t *testing.T, tally *parity.Tally, r *parity.Run, members []t
 	require.Equal(t, r.NRanks, l.NRanks(), r.Name)
 	for rank := range r.NRanks {
 		require.Equal(t, r.RankToNode[rank], l.Node(rank), r.Name)
-	}
-
-	for id, g := range l.Graphs(0) {
-		want, got := finals(r.Final[topo.GraphID(id).String()]), parity.Graph{}
-		if g != nil {
-			got = parity.Graph{
-				Pattern: int(g.Pattern), CrossNIC: int(g.CrossNIC), NChannels: len(g.Channels), BWIntra: g.BWIntra, BWInter: g.BWInter,
-				LatencyInter: g.LatencyInter, TypeIntra: g.TypeIntra.String(), TypeInter: g.TypeInter.String(),
-			}
-			if g.SameChannels {
-				got.SameChannels = 1
-			}
-		}
-		tally.Compare("final graph", r.Name+" "+topo.GraphID(id).String(), want, got)
 	}
 	tally.Compare("channels", r.Name, []int{r.Channels, r.CollChannels}, []int{l.Channels, l.Channels})
 	tally.Compare("NVLS channels", r.Name, [3]int{r.NVLSChannels, r.NVLSChunkBytes, r.NVLSTreeChunkBytes}, [3]int{l.NVLSChannels, l.NVLSChunkBytes, l.NVLSTreeChunkBytes})
