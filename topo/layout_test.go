@@ -165,6 +165,60 @@ func TestBinaryTrees(t *testing.T) {
 	}
 }
 
+// TestTreeParents: the two trees of NCCL over an even and an odd number of nodes.
+func TestTreeParents(t *testing.T) {
+	for n, want := range map[int][2][]int{
+		6: {{-1, 2, 4, 2, 0, 4}, {1, 5, 3, 1, 3, -1}},
+		7: {{-1, 2, 4, 2, 0, 6, 4}, {5, -1, 3, 5, 3, 1, 0}},
+	} {
+		for node := range n {
+			trees := newBinaryTrees(n, node)
+			require.Equal(t, [2]int{want[0][node], want[1][node]}, [2]int{trees[0].up, trees[1].up}, "node %d of %d", node, n)
+		}
+	}
+}
+
+// ordered returns graphs of so many ranks whose two channels have them rising and
+// falling.
+func ordered(ranks int, tree Pattern, cross CrossNIC) *Graphs {
+	graphs := randomGraphs(rand.New(rand.NewPCG(1, 1)), ranks, 2, tree)
+	for _, g := range graphs {
+		for i := range ranks {
+			g.Channels[0].Ranks[i], g.Channels[1].Ranks[i] = i, ranks-1-i
+		}
+	}
+	graphs[GraphRing].CrossNIC = cross
+	return graphs
+}
+
+// TestTreePatterns: to whom the children of a node are given. In the first tree
+// over seven nodes the fifth has the third and the last below it.
+func TestTreePatterns(t *testing.T) {
+	for pattern, want := range map[Pattern][2][treeArity]int{
+		PatternTree:         {{9, 4, 12}, {-1, -1, -1}},
+		PatternBalancedTree: {{9, 12, -1}, {4, -1, -1}},
+		PatternSplitTree:    {{9, -1, -1}, {4, 12, -1}},
+	} {
+		l, err := Connect(equalNodes(7, 2, ordered(2, pattern, CrossNICNever)), LayoutParams{})
+		require.NoError(t, err)
+		require.Equal(t, want, [2][treeArity]int{l.Tree(0, 8).Down, l.Tree(0, 9).Down}, "%v", pattern)
+	}
+}
+
+// TestRingExchange: nodes of odd number take the other channel of a pair where the
+// search went across network cards.
+func TestRingExchange(t *testing.T) {
+	for cross, want := range map[CrossNIC][]int{
+		CrossNICNever: {0, 1, 2, 3, 4, 5, 6, 7, 8},
+		CrossNICAll:   {0, 1, 2, 3, 4, 5, 6, 7, 8},
+		CrossNICPairs: {0, 1, 2, 5, 4, 3, 6, 7, 8},
+	} {
+		l, err := Connect(equalNodes(3, 3, ordered(3, PatternTree, cross)), LayoutParams{})
+		require.NoError(t, err)
+		require.Equal(t, want, l.Ring(0, 0), "cross %d", cross)
+	}
+}
+
 func TestConnectErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct {

@@ -3,7 +3,7 @@ package topo
 // Path is the best way from one node to another.
 type Path struct {
 	Type PathType
-	BW   float32 // GB/s of its narrowest link
+	BW   float32 // GB/s of its narrowest link, as it is from the end backwards
 	// Links are the links in order; none if both ends are one node or there is
 	// no way.
 	Links []*Link
@@ -154,6 +154,8 @@ func (w *wave) past(base, n *Node) {
 func (w *wave) along(base, n *Node, l *Link) {
 	path, old := &w.paths[n.seq], &w.paths[l.To.seq]
 	t, ok := w.extend(base, n, l, path)
+	// As in NCCL it is the link away from base that counts, not the one towards it.
+	// They differ between GPUs of two kinds.
 	bw := min(path.BW, l.BW)
 	if !ok || !better(t, bw, len(path.Links)+1, old) {
 		return

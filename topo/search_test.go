@@ -10,123 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomSystem returns a machine of n GPUs: sockets, switches in up to two
-// levels, NVLinks between some pairs or to a switch, and network cards of one or
-// two ports.
-func randomSystem(t *testing.T, r *rand.Rand, n int) *System {
-	arches := []string{`arch="x86_64" vendor="AuthenticAMD"`, `arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"`, `arch="arm64"`}
-	speeds := []string{"8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe"}
-	sms := []int{70, 80, 86, 90, 100}
-	arch := arches[r.IntN(len(arches))]
-	sm := sms[r.IntN(len(sms))]
-	fabric := r.IntN(4) == 0
-
-	links := make([]strings.Builder, n)
-	bus := func(gpu int) string { return fmt.Sprintf("0000:%02x:00.0", 0x80+gpu) }
-	for a := range n {
-		if fabric {
-			fmt.Fprintf(&links[a], `<nvlink target="0:f0:0.0" count="%d" tclass="0x068000"/>`, 1+r.IntN(18))
-		}
-		for b := range a {
-			if !fabric && r.IntN(3) == 0 {
-				count := 1 + r.IntN(4)
-				fmt.Fprintf(&links[a], `<nvlink target="%s" count="%d" tclass="0x030200"/>`, bus(b), count)
-				fmt.Fprintf(&links[b], `<nvlink target="%s" count="%d" tclass="0x030200"/>`, bus(a), count)
-			}
-		}
-	}
-	pci := func(bus, class, inner string) string {
-		return fmt.Sprintf(`<pci busid="%s" class="%s" link_speed="%s" link_width="16">%s</pci>`, bus, class, speeds[r.IntN(len(speeds))], inner)
-	}
-	sockets := 1 + r.IntN(2)
-	cpus := make([][2]string, sockets) // below the socket, below its switch
-	for a := range n {
-		gpu := pci(bus(a), "0x030200", fmt.Sprintf(`<gpu dev="%d" sm="%d" rank="%d" gdr="1">%s</gpu>`, a, sm, a, links[a].String()))
-		cpus[r.IntN(sockets)][r.IntN(2)] += gpu
-	}
-	railed := r.IntN(3) == 0
-	rails := func(port int) string {
-		if !railed || r.IntN(4) == 0 {
-			return ""
-		}
-		return fmt.Sprintf(` rail="%d" plane="%d"`, port/2, r.IntN(2))
-	}
-	for card, ports := 0, 0; card < 1+r.IntN(n); card++ {
-		var nets string
-		speed := []int{25000, 100000, 200000, 400000}[r.IntN(4)]
-		for port := range 1 + r.IntN(2) {
-			nets += fmt.Sprintf(`<net name="mlx5_%d" dev="%d" speed="%d" port="%d" guid="0x%x" gdr="%d" coll="%d"%s/>`,
-				ports, ports, speed, port+1, 0x100+card, r.IntN(2), r.IntN(2), rails(ports))
-			ports++
-		}
-		nic := pci(fmt.Sprintf("0000:%02x:00.0", 0x40+card), "0x020000", "<nic>"+nets+"</nic>")
-		cpus[r.IntN(sockets)][r.IntN(2)] += nic
-	}
-	var file strings.Builder
-	file.WriteString(`<system version="1">`)
-	for s, below := range cpus {
-		inner := below[0]
-		if below[1] != "" {
-			inner += pci(fmt.Sprintf("0000:%02x:00.0", s), "0x060400", below[1])
-		}
-		fmt.Fprintf(&file, `<cpu numaid="%d" %s>%s</cpu>`, s, arch, inner)
-	}
-	file.WriteString(`</system>`)
-	s, err := parseSystem("random", []byte(file.String()))
-	require.NoError(t, err)
-	return s
-}
-
-// loads returns what the channels of a graph take of each link, GB/s, computed
-// afresh: along every hop its bandwidth, a fifth more for peer-to-peer traffic
-// through Intel CPUs. It leaves out what comes back before Ampere.
-func loads(v *System, g *Graph) map[*Link]float64 {
-	load := map[*Link]float64{}
-	rank := map[int]*Node{}
-	for _, n := range v.Nodes[NodeGPU] {
-		rank[n.GPU.Rank] = n
-	}
-	port := map[int64]*Node{}
-	for _, n := range v.Nodes[NodeNET] {
-		port[n.key()] = n
-	}
-	hop := func(from, to *Node, bw float64) {
-		p := from.Path(to)
-		intel := p.Type == PathPHB && from.Type == NodeGPU && slices.ContainsFunc(p.Links, func(l *Link) bool {
-			return l.To.Type == NodeCPU && l.To.CPU.Vendor == VendorIntel
-		})
-		for _, l := range p.Links {
-			if load[l] += bw; intel && l.Type == LinkPCI {
-				load[l] += bw / 5
-			}
-		}
-	}
-	for _, ch := range g.Channels {
-		first, last := rank[ch.Ranks[0]], rank[ch.Ranks[len(ch.Ranks)-1]]
-		for i := 1; i < len(ch.Ranks) && g.Pattern != PatternCollNetDirect; i++ {
-			hop(rank[ch.Ranks[i-1]], rank[ch.Ranks[i]], float64(g.BWIntra))
-		}
-		if len(ch.Nets) == 0 {
-			if g.Pattern == PatternRing && first != last {
-				hop(last, first, float64(g.BWIntra))
-			}
-			continue
-		}
-		in, out := port[ch.Nets[0]], port[ch.Nets[1]]
-		hop(in, first, float64(g.BWInter))
-		switch {
-		case g.Pattern == PatternRing:
-			hop(last, out, float64(g.BWInter))
-		case g.Pattern == PatternBalancedTree:
-			hop(first, out, float64(g.BWInter)/2)
-			hop(rank[ch.Ranks[1]], out, float64(g.BWInter)/2)
-		default:
-			hop(first, out, float64(g.BWInter))
-		}
-	}
-	return load
-}
-
 // checkGraph checks what every graph must satisfy.
 func checkGraph(t *testing.T, v *System, g *Graph) {
 	var all []int
@@ -163,9 +46,9 @@ func checkGraph(t *testing.T, v *System, g *Graph) {
 	if g.Simple {
 		return
 	}
-	// The ledger rounds what is left of a link to thousandths at each hop.
-	for l, load := range loads(v, g) {
-		require.LessOrEqual(t, load, float64(l.BW)+0.001*float64(4*len(g.Channels)+1), "%v takes more than a link of %v has", g, l)
+	// The ledger rounds what is left of a link to thousandths each time.
+	for l, load := range loadsOf(v, g) {
+		require.LessOrEqual(t, load.bw, float64(l.BW)+0.001*float64(load.times+1), "%v takes more than a link of %v has", g, l)
 	}
 }
 
@@ -198,10 +81,11 @@ func TestSearchInvariants(t *testing.T) {
 	if testing.Short() {
 		rounds = 20
 	}
-	found := map[GraphID]int{}
+	found, pairs := map[GraphID]int{}, 0
 	for range rounds {
 		n := 1 + r.IntN(8)
 		s := randomSystem(t, r, n)
+		n = s.NRanks()
 		v, err := s.View(Params{NRanks: n * (1 + r.IntN(2))})
 		require.NoError(t, err)
 		p := SearchParams{CrossNIC: CrossNIC(r.IntN(3)), CollNet: v.Inter, NVLS: true}
@@ -212,6 +96,9 @@ func TestSearchInvariants(t *testing.T) {
 			if len(g.Channels) > 0 && !g.Simple {
 				found[g.ID]++
 			}
+		}
+		if ring := graphs[GraphRing]; ring.CrossNIC == CrossNICPairs && len(ring.Channels) > 1 {
+			pairs++
 		}
 		require.NotEmpty(t, graphs[GraphRing].Channels)
 		require.NotEmpty(t, graphs[GraphTree].Channels)
@@ -237,6 +124,7 @@ func TestSearchInvariants(t *testing.T) {
 	for id := range GraphID(NumGraphs) {
 		require.Positive(t, found[id], "no graph for %s", id)
 	}
+	require.Positive(t, pairs, "no ring across network cards")
 }
 
 // checkRings checks what every ring graph of a system that is alone satisfies.
@@ -304,6 +192,37 @@ func TestChannels(t *testing.T) {
 			require.Equal(t, c.hop, g.TypeIntra)
 		})
 	}
+}
+
+// TestPairs: where each GPU has a port beside it and the way to the others' is
+// slow, rings go out by another port than they came in, and the next comes in there.
+func TestPairs(t *testing.T) {
+	node := func(i int) string {
+		return bridge(i, card(i, 90, toGPU((i+1)%3), toGPU((i+2)%3)), port(i))
+	}
+	s, err := parseSystem("three", []byte(file(arm, node(0), node(1), node(2))))
+	require.NoError(t, err)
+	v, err := s.View(Params{NRanks: 6, NoPXN: true})
+	require.NoError(t, err)
+	g := Search(v, SearchParams{CrossNIC: CrossNICPairs})[GraphRing]
+	checkGraph(t, v, g)
+	require.Equal(t, CrossNICPairs, g.CrossNIC)
+	require.Greater(t, len(g.Channels), 1)
+	require.NotEqual(t, g.Channels[0].Nets[0], g.Channels[0].Nets[1])
+}
+
+// TestNVLSHead: a head takes from the NVSwitch what every GPU does and as much
+// again, so four channels take five shares of 82.4 GB/s.
+func TestNVLSHead(t *testing.T) {
+	link := strings.Replace(toSwitch, `count="12"`, `count="4"`, 1)
+	s, err := parseSystem("four", []byte(file(intel, card(0, 90, link)+card(1, 90, link)+card(2, 90, link)+card(3, 90, link))))
+	require.NoError(t, err)
+	v, err := s.View(Params{})
+	require.NoError(t, err)
+	g := Search(v, SearchParams{NVLS: true})[GraphNVLS]
+	checkGraph(t, v, g)
+	require.Len(t, g.Channels, 4)
+	require.EqualValues(t, 15, g.BWIntra)
 }
 
 // TestSlowLink: where links carry less than any channel speed there is one

@@ -176,7 +176,7 @@ func nodeNamed(t *testing.T, s *System, name string) *Node {
 }
 
 // checkPaths: the links of every path lead from its start to its end, and none
-// is narrower than the path says.
+// is narrower than the path says, in one direction or the other: see wave.along.
 func checkPaths(t *testing.T, s *System) {
 	for from, nodes := range s.Nodes {
 		for _, n := range nodes {
@@ -188,7 +188,7 @@ func checkPaths(t *testing.T, s *System) {
 					at := n
 					for _, l := range p.Links {
 						require.Contains(t, linksOf(at), l)
-						require.GreaterOrEqual(t, l.BW, p.BW)
+						require.GreaterOrEqual(t, max(l.BW, reverse(at, l).BW), p.BW)
 						at = l.To
 					}
 					if p.Type < PathDIS {
