@@ -79,7 +79,7 @@ func TestSearchInvariants(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rounds := 80
 	if testing.Short() {
-		rounds = 20
+		rounds = 8
 	}
 	found, pairs := map[GraphID]int{}, 0
 	for range rounds {
