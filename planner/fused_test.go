@@ -12,10 +12,10 @@ import (
 	"github.com/ncclgo/ncclgo/internal/testenv"
 )
 
-// fused matches the multiply-add instructions of arm64 and amd64. They round
-// once where two instructions round twice, so ranks on different processors
-// could decide differently.
-var fused = regexp.MustCompile(`\b(V?FN?M(ADD|SUB)\w*)\b`)
+// fused matches the multiply-add instructions of arm64 and amd64, with their place
+// in a source. They round once where two instructions round twice, so ranks on
+// different processors could decide differently.
+var fused = regexp.MustCompile(`\(\S+:\d+\)\s+V?FN?M(ADD|SUB)\w*\b`)
 
 // TestNoFusedInstruction compiles topo and planner for the processors on which
 // Go fuses a product with a sum, and looks for that.
@@ -32,7 +32,7 @@ func TestNoFusedInstruction(t *testing.T) {
 		return string(out)
 	}
 	for _, env := range [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}} {
-		listing := compile(testenv.Root(), env, "./topo", "./planner")
+		listing := compile(testenv.Root(), env, "./topo/...", "./planner/...")
 		for _, function := range []string{"planner.ringCost STEXT", "topo.(*ledger).take STEXT"} {
 			require.True(t, strings.Contains(listing, function), "%v: no %s", env, function)
 		}
