@@ -96,13 +96,8 @@ func (c *candidate) graph(s *System, id GraphID) *Graph {
 		BWIntra: c.bwIntra, BWInter: c.bwInter, LatencyInter: c.latency,
 		TypeIntra: c.typeIntra, TypeInter: c.typeInter,
 		MinChannels: c.min, MaxChannels: c.max, SameChannels: c.same, CrossNIC: c.crossNIC, Hops: c.hops, Simple: c.simple,
-		MinSM: s.Nodes[NodeGPU][0].GPU.SM,
 	}
-	for _, n := range s.Nodes[NodeGPU] {
-		g.MinSM = min(g.MinSM, n.GPU.SM)
-		g.MaxSM = max(g.MaxSM, n.GPU.SM)
-		g.RanksPerGPU = max(g.RanksPerGPU, n.GPU.DEV.GPU.Ranks)
-	}
+	g.setGPUs(s)
 	g.Channels = c.channels(s)
 	return g
 }

@@ -81,17 +81,18 @@ func Members(s *System, p HostParams) ([]Member, error) {
 	return members, nil
 }
 
-// maxRanks is the most ranks of a communicator: what a test of 16,384 ranks needs,
-// and room above it.
+// maxRanks is the most ranks of a communicator, so that a number of hosts that is a
+// slip does not exhaust memory. It is far above the 16,384 that tests go to.
 const maxRanks = 1 << 20
 
 // newMember returns the node that v is the view of.
 func newMember(v *System, p HostParams) Member {
 	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels}
+	local := newLocality(v)
 	for i, gpu := range v.Nodes[NodeGPU] {
 		m.Ranks = append(m.Ranks, gpu.GPU.Rank)
-		m.P2PChannels = min(m.P2PChannels, v.p2pChannels(gpu, &p))
-		if bw := v.minNetBW(gpu); i == 0 || bw < m.MinNetBW {
+		m.P2PChannels = min(m.P2PChannels, local.p2pChannels(gpu, &p))
+		if bw := local.minNetBW(gpu); i == 0 || bw < m.MinNetBW {
 			m.MinNetBW = bw
 		}
 	}

@@ -37,14 +37,6 @@ func (s *System) localCPU(gpu *Node) *Node {
 	return s.Nodes[NodeCPU][best]
 }
 
-// LocalNet returns the network port that a GPU uses for a channel, nil if it
-// reaches none (ncclTopoGetLocalNet, NCCL v2.30 src/graph/topo.cc). GPUs that
-// share ports begin with different ones, spread in bit-reversed order where the
-// number of ports is a power of two.
-func (s *System) LocalNet(gpu *Node, channel int) *Node {
-	return newLocality(s).net(gpu, channel)
-}
-
 // locality remembers which ports are nearest to each GPU and which GPUs to each
 // port, for as long as the paths between them are the same.
 type locality struct {
@@ -77,7 +69,10 @@ func (c *locality) gpusOf(net *Node) []int {
 	return c.gpus[net.Index]
 }
 
-// net is LocalNet.
+// net returns the network port that a GPU uses for a channel, nil if it reaches
+// none (ncclTopoGetLocalNet, NCCL v2.30 src/graph/topo.cc). GPUs that share ports
+// begin with different ones, spread in bit-reversed order where the number of
+// ports is a power of two.
 func (c *locality) net(gpu *Node, channel int) *Node {
 	nets := c.netsOf(gpu)
 	if len(nets) == 0 {
@@ -93,6 +88,20 @@ func (c *locality) net(gpu *Node, channel int) *Node {
 	}
 	first += channel % c.Params.NetDevs.perGPU(len(nets), gpus)
 	return c.Nodes[NodeNET][nets[first%len(nets)]]
+}
+
+// ports returns the network ports that the channels of a GPU use in turn: from the
+// first on until it comes again.
+func (c *locality) ports(gpu *Node) []*Node {
+	var ports []*Node
+	for channel := range MaxChannels {
+		net := c.net(gpu, channel)
+		if net == nil || channel > 0 && net == ports[0] {
+			break
+		}
+		ports = append(ports, net)
+	}
+	return ports
 }
 
 // gpu returns the GPU whose local port net is: of those nearest to it the first

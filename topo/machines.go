@@ -36,9 +36,10 @@ func Builtin(name string) (*System, error) {
 }
 
 // Load returns the system of a built-in description or of a file, with numbers as
-// [Document.Renumber] gives them. readFile is
-// how files are read (os.ReadFile). What holds a slash or ends in .xml is a
-// file, and so is what is no built-in name but can be read.
+// [Document.Renumber] gives them. readFile is how files are read (os.ReadFile).
+// What holds a slash or ends in .xml is a file, and so is what is no built-in name
+// but can be read. What is wrong in a file is a [*FileError], an unknown name a
+// [*coll.ParseError].
 func Load(nameOrFile string, readFile func(name string) ([]byte, error)) (*System, error) {
 	isFile := strings.Contains(nameOrFile, "/") || strings.HasSuffix(nameOrFile, ".xml")
 	if !isFile {

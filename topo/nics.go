@@ -18,11 +18,7 @@ func newNICs(s *System, gpuFirst bool) *nics {
 	local := newLocality(s)
 	for _, gpu := range s.Nodes[NodeGPU] {
 		var own []int
-		for c := range MaxChannels {
-			net := local.net(gpu, c)
-			if net == nil || c > 0 && net.Index == own[0] {
-				break
-			}
+		for _, net := range local.ports(gpu) {
 			own = append(own, net.Index)
 		}
 		n.own = append(n.own, own)

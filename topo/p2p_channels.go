@@ -9,9 +9,9 @@ const defaultNetChannelBW = 14
 // p2pChannels returns the least number of channels over which the rank of gpu
 // talks to another rank of the communicator (ncclTopoComputeP2pChannelsPerPeer,
 // NCCL v2.30 src/graph/paths.cc).
-func (s *System) p2pChannels(gpu *Node, h *HostParams) int {
+func (c *locality) p2pChannels(gpu *Node, h *HostParams) int {
 	least := MaxChannels
-	for _, peer := range s.Nodes[NodeGPU] {
+	for _, peer := range c.Nodes[NodeGPU] {
 		if peer == gpu {
 			continue
 		}
@@ -21,14 +21,14 @@ func (s *System) p2pChannels(gpu *Node, h *HostParams) int {
 		}
 		least = min(least, n)
 	}
-	if !s.Inter {
+	if !c.Inter {
 		return least
 	}
 	if h.NetPeerChannels > 0 {
 		return min(least, h.NetPeerChannels)
 	}
 	byNet := 2
-	if ports, bw := s.usedPorts(gpu); ports > 0 {
+	if ports, bw := c.usedPorts(gpu); ports > 0 {
 		each := cmp.Or(h.NetChannelBW, defaultNetChannelBW)
 		byNet = max(ports, (int(bw)+each-1)/each)
 	}
@@ -37,12 +37,12 @@ func (s *System) p2pChannels(gpu *Node, h *HostParams) int {
 
 // usedPorts returns how many network ports a GPU needs to send as fast as its link
 // to the CPU allows, and their bandwidth, GB/s.
-func (s *System) usedPorts(gpu *Node) (ports int, bw float32) {
-	cpu := s.localCPU(gpu)
+func (c *locality) usedPorts(gpu *Node) (ports int, bw float32) {
+	cpu := c.localCPU(gpu)
 	if cpu == nil {
 		return 0, 0
 	}
-	for _, net := range s.ports(gpu) {
+	for _, net := range c.ports(gpu) {
 		ports++
 		if bw += gpu.Path(net).BW; bw >= gpu.Path(cpu).BW {
 			break
@@ -51,24 +51,11 @@ func (s *System) usedPorts(gpu *Node) (ports int, bw float32) {
 	return ports, bw
 }
 
-// ports returns the network ports that the channels of a GPU use in turn.
-func (s *System) ports(gpu *Node) []*Node {
-	var ports []*Node
-	for c := range MaxChannels {
-		net := s.LocalNet(gpu, c)
-		if net == nil || c > 0 && net == ports[0] {
-			break
-		}
-		ports = append(ports, net)
-	}
-	return ports
-}
-
 // minNetBW returns the least bandwidth between a GPU and one of the ports it uses,
 // GB/s; 0 if it has none.
-func (s *System) minNetBW(gpu *Node) float32 {
+func (c *locality) minNetBW(gpu *Node) float32 {
 	var least float32
-	for i, net := range s.ports(gpu) {
+	for i, net := range c.ports(gpu) {
 		if bw := gpu.Path(net).BW; i == 0 || bw < least {
 			least = bw
 		}

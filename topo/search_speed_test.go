@@ -19,8 +19,7 @@ import (
 )
 
 // BenchmarkSearch searches for rings, trees and NVLS on every reference machine,
-// one of it and two, and reports the CPU time beside
-// NCCL's own.
+// one of it and two, and reports the CPU time beside NCCL's own.
 func BenchmarkSearch(b *testing.B) {
 	data, err := os.ReadFile(filepath.Join(testenv.Shared(b, "reference/nccl-2.30.7"), "search_ms.json"))
 	require.NoError(b, err)

@@ -209,7 +209,8 @@ func TestManyDevices(t *testing.T) {
 	require.Len(t, s.Nodes[NodeNET], ports)
 	v, err := s.View(Params{NRanks: 16})
 	require.NoError(t, err)
+	local := newLocality(v)
 	for i, gpu := range v.Nodes[NodeGPU] {
-		require.Equal(t, PathPIX, gpu.Path(v.LocalNet(gpu, 0)).Type, "GPU %d", i)
+		require.Equal(t, PathPIX, gpu.Path(local.net(gpu, 0)).Type, "GPU %d", i)
 	}
 }

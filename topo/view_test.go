@@ -304,9 +304,10 @@ func TestLocalNet(t *testing.T) {
 			require.NoError(t, err)
 			v, err := s.View(Params{NetDevs: c.nets, NRanks: 8})
 			require.NoError(t, err)
+			local := newLocality(v)
 			for g, gpu := range v.Nodes[NodeGPU] {
 				for channel, want := range c.want[g] {
-					require.Equal(t, want, v.LocalNet(gpu, channel).Net.Dev, "GPU %d, channel %d", g, channel)
+					require.Equal(t, want, local.net(gpu, channel).Net.Dev, "GPU %d, channel %d", g, channel)
 				}
 			}
 		})
