@@ -18,24 +18,27 @@ func hostsOf(t testing.TB, r *parity.Run) (*topo.System, topo.HostParams) {
 		Hosts:  r.NRanks / s.NRanks(),
 		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.Option != "nvls0"},
 	}
-	level := func(l topo.PathType) *topo.PathType { return &l }
-	switch r.Option {
-	case "crossnic0":
+	switch r.Variable + "=" + r.Value {
+	case "NCCL_CROSS_NIC=0":
 		p.Search.CrossNIC = topo.CrossNICNever
-	case "p2plevelSYS":
-		p.Params.P2PLevel = level(topo.PathSYS)
-	case "p2pdisable":
-		p.Params.P2PLevel = level(topo.PathLOC)
-	case "gdrlevelSYS":
-		p.Params.GDRLevel = level(topo.PathSYS)
-	case "pxndisable":
+	case "NCCL_P2P_LEVEL=SYS":
+		p.Params.P2PLevel = new(topo.PathSYS)
+	case "NCCL_P2P_DISABLE=1":
+		p.Params.P2PLevel = new(topo.PathLOC)
+	case "NCCL_NET_GDR_LEVEL=SYS":
+		p.Params.GDRLevel = new(topo.PathSYS)
+	case "NCCL_PXN_DISABLE=1":
 		p.Params.NoPXN = true
-	case "nvbdisable":
+	case "NCCL_NVB_DISABLE=1":
 		p.Params.NoNVB = true
-	case "shmdisable":
+	case "NCCL_SHM_DISABLE=1":
 		p.Params.NoSHM = true
-	case "netdevsALL":
+	case "NCCL_NETDEVS_POLICY=ALL":
 		p.Params.NetDevs.All = true
+	case "=", "NCCL_MIN_NCHANNELS=32", "NCCL_ALGO=Ring", "NCCL_PROTO=Simple":
+		// Nothing that a search depends on.
+	default:
+		t.Fatalf("%s: nothing is known of %s", r.Name, r.Variable)
 	}
 	return s, p
 }

@@ -27,7 +27,6 @@ func glob(t *testing.T, pattern string) []string {
 // TestReferenceFiles reads every reference topology, writes it and reads that.
 func TestReferenceFiles(t *testing.T) {
 	machines := glob(t, "machines/*.xml")
-	require.Len(t, machines, 95)
 	files := append(machines, glob(t, "nccl-2.30.7/*.topo.xml")...)
 	files = append(files, glob(t, "nccl-2.30.7/env/*.topo.xml")...)
 	files = append(files, glob(t, "h200x2/topo.xml")...)

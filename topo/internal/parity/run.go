@@ -2,9 +2,12 @@ package parity
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,27 +29,35 @@ type Run struct {
 	// Hosts is how many of it there are.
 	Hosts int
 	// Option is what the run had beyond defaults: "", "collnet", "mnnvl", "nvls0",
-	// "ngpusK", or a key of [Variables].
+	// "ngpusK", or what stands for a variable.
 	Option string
+	// Variable is the NCCL_* variable that was set, "" if none was, and Value its
+	// value.
+	Variable, Value string
 	// Result is what NCCL computed.
 	Result
 
 	root string // folder of all runs
 }
 
-// Variables are the settings of the runs in env/ (TAGS.md of the reference data).
-var Variables = map[string][2]string{
-	"crossnic0":   {"NCCL_CROSS_NIC", "0"},
-	"p2plevelSYS": {"NCCL_P2P_LEVEL", "SYS"},
-	"p2pdisable":  {"NCCL_P2P_DISABLE", "1"},
-	"gdrlevelSYS": {"NCCL_NET_GDR_LEVEL", "SYS"},
-	"pxndisable":  {"NCCL_PXN_DISABLE", "1"},
-	"nvbdisable":  {"NCCL_NVB_DISABLE", "1"},
-	"min32ch":     {"NCCL_MIN_NCHANNELS", "32"},
-	"algoRing":    {"NCCL_ALGO", "Ring"},
-	"protoSimple": {"NCCL_PROTO", "Simple"},
-	"shmdisable":  {"NCCL_SHM_DISABLE", "1"},
-	"netdevsALL":  {"NCCL_NETDEVS_POLICY", "ALL"},
+// tag is an entry of env/TAGS.md: the option of a run's name, and the variable that
+// it stands for.
+var tag = regexp.MustCompile(`(\w+) (NCCL_\w+)=(\S+)`)
+
+// variables returns the variables of the runs in env/ by option.
+func variables(root string) (map[string][2]string, error) {
+	data, err := os.ReadFile(filepath.Join(root, "env", "TAGS.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	byOption := map[string][2]string{}
+	for _, m := range tag.FindAllStringSubmatch(string(data), -1) {
+		byOption[m[1]] = [2]string{m[2], m[3]}
+	}
+	return byOption, nil
 }
 
 // Runs returns every reference run, by name. Without the reference data the test
@@ -58,6 +69,10 @@ func Runs(t testing.TB) []*Run {
 		t.Skip("skipped: compares with all reference data; not in -short")
 	}
 	root := testenv.Shared(t, folder)
+	set, err := variables(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var runs []*Run
 	for _, pattern := range []string{"*.tuning.json", "env/*.tuning.json"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
@@ -68,6 +83,13 @@ func Runs(t testing.TB) []*Run {
 			run, err := load(root, file)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if strings.HasPrefix(run.Name, "env/") {
+				v, known := set[run.Option]
+				if !known {
+					t.Fatalf("%s: TAGS.md does not say which variable %q is", run.Name, run.Option)
+				}
+				run.Variable, run.Value = v[0], v[1]
 			}
 			runs = append(runs, run)
 		}
@@ -124,15 +146,6 @@ func (r *Run) MachineFile() string {
 
 func (r *Run) file(extension string) string {
 	return filepath.Join(r.root, filepath.FromSlash(r.Name)) + extension
-}
-
-// Set returns the NCCL_* variables of the run.
-func (r *Run) Set() map[string]string {
-	set := map[string]string{}
-	if v, ok := Variables[r.Option]; ok {
-		set[v[0]] = v[1]
-	}
-	return set
 }
 
 // NodeRanks returns the ranks of each node as NCCL counts nodes, rising.
