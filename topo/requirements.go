@@ -195,50 +195,83 @@ func (c *search) enough() bool {
 	return w.budget == perfect || times(w.best.n, w.best.bwInter) >= w.s.TotalBW
 }
 
-// relax lowers the requirements by one notch: the same order in all channels,
-// balanced trees, path types, one port a channel, bandwidth. It reports whether
-// another attempt is worth it (ncclTopoCompute, NCCL v2.30
+// relax lowers the requirements by one notch, as an odometer counts: a wheel turns,
+// or, at its end, goes back to its beginning and the next one turns. It reports
+// whether another attempt is worth it (ncclTopoCompute, NCCL v2.30
 // src/graph/search.cc).
 func (c *search) relax() bool {
-	g, best := &c.w.g, &c.w.best
+	if c.relaxOrder() {
+		return true
+	}
+	c.left += c.w.budget
+	if c.left < 0 && c.w.best.n > 0 {
+		return false
+	}
+	return c.relaxTree() || c.relaxIntra() || c.relaxInter() || c.relaxPorts() || c.relaxSpeed()
+}
+
+// relaxOrder allows channels of different orders.
+func (c *search) relaxOrder() bool {
+	g := &c.w.g
 	if g.same && !(c.throughAMD && g.typeIntra == PathSYS) {
 		g.same = false
 		return true
 	}
 	g.same = c.start.same
-	c.left += c.w.budget
-	if c.left < 0 && best.n > 0 {
-		return false
-	}
+	return false
+}
+
+// relaxTree has one GPU talk to the network in place of two.
+func (c *search) relaxTree() bool {
+	g := &c.w.g
 	if c.minSM >= 90 && g.pattern == PatternBalancedTree {
 		g.pattern = PatternTree
 		return true
 	}
-	g.pattern = best.pattern
+	g.pattern = c.w.best.pattern
+	return false
+}
+
+// relaxIntra allows worse paths between GPUs, none better than what was found.
+func (c *search) relaxIntra() bool {
+	g, best := &c.w.g, &c.w.best
 	worst := c.intra.worst
 	if c.w.inter {
 		worst = g.typeInter
 	}
-	if g.typeIntra < worst && (best.n == 0 || g.typeIntra < best.typeIntra) {
+	if g.typeIntra < min(worst, PathNET) && (best.n == 0 || g.typeIntra < best.typeIntra) {
 		g.typeIntra++
-		if g.typeIntra < PathDIS {
-			return true
-		}
+		return true
 	}
 	g.typeIntra = c.intra.best
-	if c.w.inter && g.typeInter < c.inter.worst && (best.n == 0 || g.typeInter < best.typeInter || g.typeInter < PathPXN) {
+	return false
+}
+
+// relaxInter allows worse paths to the network, another GPU's cards in any case.
+func (c *search) relaxInter() bool {
+	g, best := &c.w.g, &c.w.best
+	if c.w.inter && g.typeInter < min(c.inter.worst, PathNET) && (best.n == 0 || g.typeInter < max(best.typeInter, PathPXN)) {
 		g.typeInter++
-		if g.typeInter < PathDIS {
-			return true
-		}
+		return true
 	}
 	g.typeInter = c.inter.best
+	return false
+}
+
+// relaxPorts lets channels go out by another port than they came in.
+func (c *search) relaxPorts() bool {
+	g, best := &c.w.g, &c.w.best
 	if c.crossNIC == CrossNICPairs && g.crossNIC == CrossNICNever && (best.pattern == PatternRing || best.pattern == PatternBalancedTree) {
 		g.crossNIC = CrossNICPairs
 		return true
 	}
 	g.crossNIC = c.firstCrossNIC()
-	// Not much below half of what is found already.
+	return false
+}
+
+// relaxSpeed lowers the bandwidth, but not much below half of what was found.
+func (c *search) relaxSpeed() bool {
+	best := &c.w.best
 	if c.speed < len(c.speeds)-1 && (best.n == 0 || float64(c.speeds[c.speed+1]/best.bwInter) > .49) {
 		c.speed++
 		c.setSpeed()
