@@ -37,7 +37,8 @@ func (d *Document) Fused() *Document {
 	}
 	seen := map[int]bool{}
 	for _, p := range ranks {
-		if seen[p.host] {
+		f.merge = seen[p.host]
+		if f.merge {
 			f.add(p.path)
 			continue
 		}
@@ -52,12 +53,13 @@ func (d *Document) Fused() *Document {
 // fuser builds the fused document.
 type fuser struct {
 	copies map[*Element]*Element // of elements of the file
-	twins  map[string]*Element   // copies by parent, name and attributes
+	twins  map[string]*Element   // the first copy by parent, name and attributes
 	ids    map[*Element]int      // of copies, for the keys of twins
+	merge  bool                  // what is the same as a copy is not copied again
 }
 
 // firstView adds what the first rank of a host keeps, its own GPU and the host's
-// network ports, in the order of the file.
+// network ports, as the file has them.
 func (f *fuser) firstView(root, own *Element, cpus, ports []*Element) {
 	kept := map[*Element]bool{own: true}
 	for _, port := range ports {
@@ -89,11 +91,12 @@ func (f *fuser) add(path []*Element) {
 	}
 }
 
-// child returns the copy of e below parent: one that is there and the same but
-// for its children, or a new one.
+// child returns the copy of e below parent: a new one, but for one that is there
+// and the same except for its children, if those are merged.
 func (f *fuser) child(parent, e *Element) *Element {
 	key := f.key(parent, e)
-	if twin := f.twins[key]; twin != nil {
+	twin := f.twins[key]
+	if twin != nil && f.merge {
 		return twin
 	}
 	c := *e
@@ -115,7 +118,9 @@ func (f *fuser) child(parent, e *Element) *Element {
 		}
 	}
 	parent.Children = append(parent.Children, &c)
-	f.twins[key] = &c
+	if twin == nil {
+		f.twins[key] = &c
+	}
 	return &c
 }
 
