@@ -10,7 +10,8 @@ import (
 )
 
 // FirstGPUs returns the system with only the ranks 0 to n-1 on their GPUs, as
-// NCCL sees it when the others take no part.
+// NCCL sees it when the others take no part. A number that s does not have is an
+// invalid argument.
 func (s *System) FirstGPUs(n int) (*System, error) {
 	if n < 1 || n > s.NRanks() {
 		return nil, result.New(result.InvalidArgument, "topology", "%d GPUs of %s; it has %d", n, s.Name, s.NRanks())
@@ -25,7 +26,8 @@ func (s *System) FirstGPUs(n int) (*System, error) {
 
 // Place returns the system with rank i on the GPU at address buses[i], and no
 // other ranks. Several ranks may be on one GPU. It is s itself if its ranks are
-// so already. Where several hosts have a GPU at that address it is the first's.
+// so already. Where several hosts have a GPU at that address it is the first's. An
+// address without a GPU is an error that names those with one.
 func (s *System) Place(buses []BusID) (*System, error) {
 	if s.placed(buses) {
 		return s, nil
@@ -88,7 +90,9 @@ func (p *placement) copy(e *Element, bus BusID) *Element {
 
 // Fabric returns n hosts like s whose NVSwitches form one NVLink fabric, as NCCL
 // sees them where MNNVL joins them: ranks go on from host to host, and host
-// hashes count up from that of s.
+// hashes count up from that of s. What has no NVSwitch, or is several hosts already,
+// can't be repeated, nor more often than [MaxGPUs] allows: these are invalid
+// arguments.
 func (s *System) Fabric(n int) (*System, error) {
 	switch {
 	case n < 1:

@@ -13,7 +13,8 @@ import (
 var graphOrder = [NumGraphs]GraphID{GraphRing, GraphTree, GraphCollNetDirect, GraphCollNetChain, GraphNVLS}
 
 // WriteGraphs writes a graph file as NCCL does. A graph that is nil is written
-// without channels. s has the devices of the ranks.
+// without channels. s has the devices of the ranks: a rank that it lacks is an
+// invalid argument, and what w returns comes back.
 func WriteGraphs(w io.Writer, graphs *Graphs, s *System) error {
 	devs := map[int]uint64{}
 	for _, n := range s.Nodes[NodeGPU] {

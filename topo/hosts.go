@@ -36,7 +36,9 @@ type GraphFile struct {
 // Members returns the nodes of a communicator over equal hosts, with what their
 // ranks find. Ranks of the first host are those of s, those of each next host
 // follow. The parts of a host that reach one another best by network are nodes of
-// their own, each with its own search.
+// their own, each with its own search. Hosts that are not 1 to what makes about a
+// million ranks are an invalid argument; what is wrong in the graph file is a
+// [*FileError].
 func Members(s *System, p HostParams) ([]Member, error) {
 	hosts := max(p.Hosts, 1)
 	if p.Hosts < 0 || hosts > maxRanks/s.NRanks() {

@@ -54,7 +54,9 @@ type Layout struct {
 }
 
 // Connect makes a layout of what the nodes of a communicator found. Nodes are
-// numbered by their lowest rank, whatever the order of members is.
+// numbered by their lowest rank, whatever the order of members is. Members that do
+// not have each rank once, or lack a ring or a tree, and numbers of channels that no
+// communicator has are invalid arguments.
 func Connect(members []Member, p LayoutParams) (*Layout, error) {
 	if err := p.check(); err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func Search(v *System, p SearchParams) *Graphs {
 }
 
 // SearchRing finds the rings of all GPUs of a system, as NCCL does where they
-// are all there is to a communicator and no network is between them.
+// are all there is to a communicator and no network is between them. GPUs without
+// a path to one another are an error.
 func SearchRing(s *System) (*Graph, error) {
 	for from := range s.NRanks() {
 		for to := range s.NRanks() {

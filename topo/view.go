@@ -6,7 +6,8 @@ import "github.com/ncclgo/ncclgo/internal/result"
 // and ncclTopoTrimSystem, NCCL v2.30 src/graph/paths.cc): the paths between GPUs
 // that do not access each other's memory, and between GPUs and network cards
 // that do not, lead through a CPU; those to cards of other GPUs through the GPU;
-// and GPUs that are better reached by network are not part of it.
+// and GPUs that are better reached by network are not part of it. Fewer ranks than s
+// has, and a rank that it lacks, are invalid arguments.
 func (s *System) View(p Params) (*System, error) { return s.view(p, nil) }
 
 // view is View. The views of all ranks part the ranks in the same way: parts, if not
