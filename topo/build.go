@@ -102,8 +102,9 @@ func (b *builder) host(cpu *Element) int {
 	return len(b.Hosts) - 1
 }
 
-// Names of CPU architectures and makers in files (kvDictCpuArch and
-// kvDictCpuVendor; the last but one are Zhaoxin's CPUID strings).
+// Names of CPU architectures and makers in files, or what these begin with
+// (kvDictCpuArch and kvDictCpuVendor, NCCL v2.30 src/graph/topo.cc; the last two are
+// Zhaoxin's CPUID strings).
 var (
 	archNames   = map[string]Arch{"x86_64": ArchX86, "arm64": ArchARM, "ppc64": ArchPOWER}
 	vendorNames = map[string]Vendor{
@@ -112,11 +113,22 @@ var (
 	}
 )
 
+// named returns what is known by a name that text begins with, none of which begins
+// another; 0 if there is none.
+func named[T ~uint8](names map[string]T, text string) T {
+	for name, v := range names {
+		if strings.HasPrefix(text, name) {
+			return v
+		}
+	}
+	return 0
+}
+
 func (b *builder) cpu(e *Element) error {
 	c := &CPU{
 		NUMAID:   e.Int("numaid", 0),
 		Affinity: e.Text("affinity"),
-		Arch:     archNames[e.Text("arch")],
+		Arch:     named(archNames, e.Text("arch")),
 		Family:   e.Int("familyid", 0),
 		Model:    e.Int("modelid", 0),
 	}
@@ -127,7 +139,7 @@ func (b *builder) cpu(e *Element) error {
 		if !e.Has("vendor") {
 			return b.doc.errorAt(e, "text is required where arch is x86_64", "<cpu> has no attribute vendor")
 		}
-		c.Vendor = vendorNames[e.Text("vendor")]
+		c.Vendor = named(vendorNames, e.Text("vendor"))
 		if c.Vendor == VendorOther {
 			b.note(e, "unknown CPU vendor %q: links between CPUs not limited", e.Text("vendor"))
 		}

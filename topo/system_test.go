@@ -25,6 +25,7 @@ func TestInterCPU(t *testing.T) {
 		{`arch="x86_64" vendor="HygonGenuine"`, "x86_64", 5000},
 		{`arch="arm64"`, "arm64", 6},
 		{`arch="ppc64"`, "ppc64", 32},
+		{`arch="ppc64le"`, "ppc64", 32},
 		{`arch="riscv64"`, "unknown", 5000},
 	} {
 		file := strings.Replace(oneGPU, "</system>", `<cpu numaid="1" `+c.attrs+`><nic><net dev="0"/></nic></cpu></system>`, 1)
