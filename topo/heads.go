@@ -11,7 +11,7 @@ func (w *walker) isHead(gpu int) bool {
 }
 
 // pullFrom makes a GPU the head of an NVLS channel: it takes twice what the
-// others do.
+// others do, from the NVSwitch and to it.
 func (w *walker) pullFrom(head int) {
 	share := func(gpu int) float32 {
 		if gpu == head {
@@ -19,55 +19,44 @@ func (w *walker) pullFrom(head int) {
 		}
 		return 1
 	}
-	down := 0
-	for down < w.gpus && w.reserve(&w.nvsGPU[down], share(down), true) {
-		down++
-	}
-	if down == w.gpus {
-		up := 0
-		for up < w.gpus && w.reserve(&w.gpuNVS[up], share(up), true) {
-			up++
-		}
-		if up == w.gpus {
-			w.visit(none, w.gpus, turns{none, none}, followAny)
-		}
-		for up--; up >= 0; up-- {
-			w.reserve(&w.gpuNVS[up], -share(up), true)
-		}
-	}
-	for down--; down >= 0; down-- {
-		w.reserve(&w.nvsGPU[down], -share(down), true)
-	}
+	w.withAll(func(gpu int) *route { return &w.nvsGPU[gpu] }, share, func() {
+		w.withAll(func(gpu int) *route { return &w.gpuNVS[gpu] }, share, w.endHead)
+	})
 }
 
-// gather makes a GPU the head of a CollNet channel, which all others send to
-// and receive from.
+// gather makes a GPU the head of a CollNet channel, which sends to all others and
+// receives from them.
 func (w *walker) gather(head int) {
-	share := float32(1 / float64(w.gpus-1))
-	out := 0
-	for out < w.gpus && w.reserve(&w.gpuGPU[head*w.gpus+out], share, true) {
-		out++
-	}
-	if out == w.gpus {
-		in := 0
-		for in < w.gpus && w.reserve(&w.gpuGPU[in*w.gpus+head], share, true) {
-			in++
-		}
-		if in == w.gpus {
-			position := w.g.n*w.gpus + 1
-			for gpu := range w.gpus {
-				if gpu != head {
-					w.g.intra[position] = int32(gpu)
-					position++
+	part := float32(1 / float64(w.gpus-1))
+	share := func(int) float32 { return part }
+	w.withAll(func(gpu int) *route { return &w.gpuGPU[head*w.gpus+gpu] }, share, func() {
+		w.withAll(func(gpu int) *route { return &w.gpuGPU[gpu*w.gpus+head] }, share, func() {
+			others := w.g.intra[w.g.n*w.gpus+1 : (w.g.n+1)*w.gpus]
+			for i := range others {
+				others[i] = int32(i)
+				if i >= head {
+					others[i]++
 				}
 			}
-			w.visit(none, w.gpus, turns{none, none}, followAny)
-		}
-		for in--; in >= 0; in-- {
-			w.reserve(&w.gpuGPU[in*w.gpus+head], -share, true)
-		}
+			w.endHead()
+		})
+	})
+}
+
+// endHead ends a channel that is no more than its head.
+func (w *walker) endHead() { w.visit(none, w.gpus, turns{none, none}, followAny) }
+
+// withAll calls then while a share of the bandwidth of every GPU's route is taken,
+// if all have that much.
+func (w *walker) withAll(at func(gpu int) *route, share func(gpu int) float32, then func()) {
+	taken := 0
+	for taken < w.gpus && w.reserve(at(taken), share(taken), true) {
+		taken++
 	}
-	for out--; out >= 0; out-- {
-		w.reserve(&w.gpuGPU[head*w.gpus+out], -share, true)
+	if taken == w.gpus {
+		then()
+	}
+	for taken--; taken >= 0; taken-- {
+		w.reserve(at(taken), -share(taken), true)
 	}
 }
