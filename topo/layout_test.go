@@ -286,6 +286,8 @@ func TestMixedNodes(t *testing.T) {
 	require.Len(t, ring.Channels, 3)
 	require.Equal(t, []int{5, 7}, slices.Sorted(slices.Values(l.Graphs(2)[GraphTree].Channels[0].Ranks)))
 	require.Nil(t, l.Graphs(0)[GraphNVLS])
+	require.Equal(t, []int{5, 7}, l.NodeRanks(2))
+	require.Equal(t, [2]int{2, 1}, [2]int{l.Node(7), l.LocalRank(7)})
 }
 
 // BenchmarkConnect connects nodes of 8 GPUs and asks for every rank's place in
