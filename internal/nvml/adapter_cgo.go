@@ -117,6 +117,14 @@ func (d cgoDevice) pcieWidth() (int, Code) {
 	return ask(d.cgoLibrary, symPCIeWidth, d.device.GetCurrPcieLinkWidth)
 }
 
+func (d cgoDevice) maxPCIeGeneration() (int, Code) {
+	return ask(d.cgoLibrary, symMaxPCIeGeneration, d.device.GetMaxPcieLinkGeneration)
+}
+
+func (d cgoDevice) maxPCIeWidth() (int, Code) {
+	return ask(d.cgoLibrary, symMaxPCIeWidth, d.device.GetMaxPcieLinkWidth)
+}
+
 func (d cgoDevice) linkState(link int) (bool, Code) {
 	v, c := ask(d.cgoLibrary, symLinkState, func() (gonvml.EnableState, gonvml.Return) { return d.device.GetNvLinkState(link) })
 	return v == gonvml.FEATURE_ENABLED, c

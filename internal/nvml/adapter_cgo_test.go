@@ -92,6 +92,9 @@ func furnishDevice(d *server.Device, want DeviceSnapshot) {
 	pcie, _ := want.Device.PCIe.Get()
 	d.GetCurrPcieLinkGenerationFunc = func() (int, gonvml.Return) { return pcie.Generation, gonvml.SUCCESS }
 	d.GetCurrPcieLinkWidthFunc = func() (int, gonvml.Return) { return pcie.Width, gonvml.SUCCESS }
+	most, _ := want.Device.MaxPCIe.Get()
+	d.GetMaxPcieLinkGenerationFunc = func() (int, gonvml.Return) { return most.Generation, gonvml.SUCCESS }
+	d.GetMaxPcieLinkWidthFunc = func() (int, gonvml.Return) { return most.Width, gonvml.SUCCESS }
 	d.GetGpuFabricInfoFunc = func() (gonvml.GpuFabricInfo, gonvml.Return) {
 		f, r := given(want.Fabric)
 		return gonvml.GpuFabricInfo{ClusterUuid: f.ClusterUUID, Status: uint32(f.Status), CliqueId: f.CliqueID, State: uint8(f.State)}, r

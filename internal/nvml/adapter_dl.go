@@ -134,9 +134,11 @@ func (d dlDevice) migMode() (bool, Code) {
 	return current == 1, c
 }
 
-func (d dlDevice) numaNode() (int, Code)       { return d.number(symNUMANode) }
-func (d dlDevice) pcieGeneration() (int, Code) { return d.number(symPCIeGeneration) }
-func (d dlDevice) pcieWidth() (int, Code)      { return d.number(symPCIeWidth) }
+func (d dlDevice) numaNode() (int, Code)          { return d.number(symNUMANode) }
+func (d dlDevice) pcieGeneration() (int, Code)    { return d.number(symPCIeGeneration) }
+func (d dlDevice) pcieWidth() (int, Code)         { return d.number(symPCIeWidth) }
+func (d dlDevice) maxPCIeGeneration() (int, Code) { return d.number(symMaxPCIeGeneration) }
+func (d dlDevice) maxPCIeWidth() (int, Code)      { return d.number(symMaxPCIeWidth) }
 
 func (d dlDevice) linkState(link int) (bool, Code) {
 	v, c := d.linkNumber(symLinkState, link)

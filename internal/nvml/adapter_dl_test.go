@@ -55,7 +55,7 @@ func testOldLibrary(t *testing.T, api API) {
 	require.Equal(t, Device{
 		Index: 7, BusID: "00000000:91:00.0", Vendor: 0x10de, Product: 0x20b0, SubsystemVendor: 0x10de, SubsystemProduct: 0x1707, SM: 80,
 		Name: Absent[string](FunctionNotFound), UUID: Absent[string](FunctionNotFound), MemoryBytes: Absent[uint64](FunctionNotFound),
-		MIG: Absent[bool](FunctionNotFound), PCIe: Absent[PCIe](FunctionNotFound), NUMANode: Absent[int](FunctionNotFound),
+		MIG: Absent[bool](FunctionNotFound), PCIe: Absent[PCIe](FunctionNotFound), MaxPCIe: Absent[PCIe](FunctionNotFound), NUMANode: Absent[int](FunctionNotFound),
 	}, d.Device)
 	require.Equal(t, FunctionNotFound, d.NVLinks.Why())
 	require.Equal(t, FunctionNotFound, d.C2C.Why())

@@ -132,6 +132,7 @@ func (d *deviceDocument) snapshot(numDevices int) (DeviceSnapshot, error) {
 		c     collector
 		a     = d.Absent
 		pcie  Fact[pcieDocument]
+		most  Fact[pcieDocument]
 		links Fact[[]linkDocument]
 		c2c   Fact[c2cDocument]
 		fab   Fact[fabricDocument]
@@ -142,12 +143,14 @@ func (d *deviceDocument) snapshot(numDevices int) (DeviceSnapshot, error) {
 	takeFlag(&c, a, "mig", d.MIG, &s.Device.MIG)
 	takeInto(&c, a, "numaNode", d.NUMANode, &s.Device.NUMANode)
 	takeInto(&c, a, "pcie", d.PCIe, &pcie)
+	takeInto(&c, a, "maxPcie", d.MaxPCIe, &most)
 	takeInto(&c, a, "nvlinks", d.NVLinks, &links)
 	takeInto(&c, a, "c2c", d.C2C, &c2c)
 	takeInto(&c, a, "fabric", d.Fabric, &fab)
 	c.check(a.left())
 
 	s.Device.PCIe = then(pcie, func(v pcieDocument) (PCIe, error) { return PCIe(v), nil }, &c)
+	s.Device.MaxPCIe = then(most, func(v pcieDocument) (PCIe, error) { return PCIe(v), nil }, &c)
 	s.C2C = then(c2c, func(v c2cDocument) (C2C, error) { return C2C(v), nil }, &c)
 	s.Fabric = then(fab, fabricDocument.fabric, &c)
 	s.NVLinks = then(links, func(docs []linkDocument) ([]NVLink, error) {

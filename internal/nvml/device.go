@@ -26,16 +26,18 @@ type Device struct {
 	MemoryBytes Fact[uint64] // all of the GPU's own memory (nvmlDeviceGetMemoryInfo)
 	MIG         Fact[bool]   // the GPU is partitioned now (nvmlDeviceGetMigMode)
 	PCIe        Fact[PCIe]   // the link as it runs now, which may be slower than at work
+	MaxPCIe     Fact[PCIe]   // the most that the GPU and what is above it can
 
 	// NUMANode is the NUMA node that the GPU's own memory is, on platforms where it
 	// is one; it is not the node of the nearest CPU (nvmlDeviceGetNumaNodeId).
 	NUMANode Fact[int]
 }
 
-// PCIe is a PCI Express link.
+// PCIe is a PCI Express link (nvmlDeviceGetCurrPcieLinkGeneration, ...Width, and
+// nvmlDeviceGetMaxPcieLinkGeneration, ...Width).
 type PCIe struct {
-	Generation int // 1: 2.5 GT/s, doubling (nvmlDeviceGetCurrPcieLinkGeneration)
-	Width      int // lanes (nvmlDeviceGetCurrPcieLinkWidth)
+	Generation int // 1: 2.5 GT/s, doubling
+	Width      int // lanes
 }
 
 // NVLink is one NVLink of a GPU.

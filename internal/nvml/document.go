@@ -32,6 +32,7 @@ type deviceDocument struct {
 	MIG               *flag                  `json:"mig,omitempty"`
 	NUMANode          *int                   `json:"numaNode,omitempty"`
 	PCIe              *pcieDocument          `json:"pcie,omitempty"`
+	MaxPCIe           *pcieDocument          `json:"maxPcie,omitempty"`
 	NVLinks           *[]linkDocument        `json:"nvlinks,omitempty"`
 	C2C               *c2cDocument           `json:"c2c,omitempty"`
 	Fabric            *fabricDocument        `json:"fabric,omitempty"`

@@ -42,6 +42,9 @@ func (s DeviceSnapshot) document(i int) deviceDocument {
 	if v := put(a, "pcie", s.Device.PCIe); v != nil {
 		d.PCIe = &pcieDocument{v.Generation, v.Width}
 	}
+	if v := put(a, "maxPcie", s.Device.MaxPCIe); v != nil {
+		d.MaxPCIe = &pcieDocument{v.Generation, v.Width}
+	}
 	if v := put(a, "nvlinks", s.NVLinks); v != nil {
 		links := make([]linkDocument, len(*v))
 		for l, n := range *v {

@@ -113,6 +113,8 @@ func writeDevice(b *strings.Builder, d DeviceSnapshot) {
 	field("mig = %s, .numaNode = %s", cFlag(d.Device.MIG), cNumber(d.Device.NUMANode))
 	pcie, _ := d.Device.PCIe.Get()
 	field("pcieGeneration = { %d, %d }, .pcieWidth = { %d, %d }", d.Device.PCIe.Why(), pcie.Generation, d.Device.PCIe.Why(), pcie.Width)
+	most, _ := d.Device.MaxPCIe.Get()
+	field("maxPcieGeneration = { %d, %d }, .maxPcieWidth = { %d, %d }", d.Device.MaxPCIe.Why(), most.Generation, d.Device.MaxPCIe.Why(), most.Width)
 	c2c, _ := d.C2C.Get()
 	field("c2cLinks = { %d, %d }, .c2cMBps = { 0, %d }", d.C2C.Why(), c2c.Links, c2c.MBps)
 	fabric, _ := d.Fabric.Get()

@@ -26,6 +26,8 @@ type handle interface {
 	numaNode() (int, Code)
 	pcieGeneration() (int, Code)
 	pcieWidth() (int, Code)
+	maxPCIeGeneration() (int, Code)
+	maxPCIeWidth() (int, Code)
 	linkState(link int) (bool, Code)
 	linkVersion(link int) (int, Code)
 	linkCapability(link int, c linkCapability) (bool, Code)
@@ -96,35 +98,37 @@ const maxDevices = 1024
 type symbol uint8
 
 const (
-	symInit           symbol = iota // nvmlInit_v2
-	symShutdown                     // nvmlShutdown
-	symCount                        // nvmlDeviceGetCount_v2
-	symHandle                       // nvmlDeviceGetHandleByIndex_v2
-	symPCIInfo                      // nvmlDeviceGetPciInfo_v3
-	symCapability                   // nvmlDeviceGetCudaComputeCapability
-	symDriverVersion                // nvmlSystemGetDriverVersion
-	symNVMLVersion                  // nvmlSystemGetNVMLVersion
-	symCUDAVersion                  // nvmlSystemGetCudaDriverVersion
-	symName                         // nvmlDeviceGetName
-	symUUID                         // nvmlDeviceGetUUID
-	symMemory                       // nvmlDeviceGetMemoryInfo
-	symMIGMode                      // nvmlDeviceGetMigMode
-	symNUMANode                     // nvmlDeviceGetNumaNodeId
-	symPCIeGeneration               // nvmlDeviceGetCurrPcieLinkGeneration
-	symPCIeWidth                    // nvmlDeviceGetCurrPcieLinkWidth
-	symLinkState                    // nvmlDeviceGetNvLinkState
-	symLinkVersion                  // nvmlDeviceGetNvLinkVersion
-	symLinkCapability               // nvmlDeviceGetNvLinkCapability
-	symLinkRemotePCI                // nvmlDeviceGetNvLinkRemotePciInfo_v2
-	symLinkRemoteType               // nvmlDeviceGetNvLinkRemoteDeviceType
-	symP2PStatus                    // nvmlDeviceGetP2PStatus
-	symFieldValues                  // nvmlDeviceGetFieldValues
-	symFabric                       // nvmlDeviceGetGpuFabricInfo
-	symFabricV                      // nvmlDeviceGetGpuFabricInfoV
+	symInit              symbol = iota // nvmlInit_v2
+	symShutdown                        // nvmlShutdown
+	symCount                           // nvmlDeviceGetCount_v2
+	symHandle                          // nvmlDeviceGetHandleByIndex_v2
+	symPCIInfo                         // nvmlDeviceGetPciInfo_v3
+	symCapability                      // nvmlDeviceGetCudaComputeCapability
+	symDriverVersion                   // nvmlSystemGetDriverVersion
+	symNVMLVersion                     // nvmlSystemGetNVMLVersion
+	symCUDAVersion                     // nvmlSystemGetCudaDriverVersion
+	symName                            // nvmlDeviceGetName
+	symUUID                            // nvmlDeviceGetUUID
+	symMemory                          // nvmlDeviceGetMemoryInfo
+	symMIGMode                         // nvmlDeviceGetMigMode
+	symNUMANode                        // nvmlDeviceGetNumaNodeId
+	symPCIeGeneration                  // nvmlDeviceGetCurrPcieLinkGeneration
+	symPCIeWidth                       // nvmlDeviceGetCurrPcieLinkWidth
+	symLinkState                       // nvmlDeviceGetNvLinkState
+	symLinkVersion                     // nvmlDeviceGetNvLinkVersion
+	symLinkCapability                  // nvmlDeviceGetNvLinkCapability
+	symLinkRemotePCI                   // nvmlDeviceGetNvLinkRemotePciInfo_v2
+	symLinkRemoteType                  // nvmlDeviceGetNvLinkRemoteDeviceType
+	symP2PStatus                       // nvmlDeviceGetP2PStatus
+	symFieldValues                     // nvmlDeviceGetFieldValues
+	symFabric                          // nvmlDeviceGetGpuFabricInfo
+	symFabricV                         // nvmlDeviceGetGpuFabricInfoV
+	symMaxPCIeGeneration               // nvmlDeviceGetMaxPcieLinkGeneration
+	symMaxPCIeWidth                    // nvmlDeviceGetMaxPcieLinkWidth
 )
 
 const (
-	numSymbols = int(symFabricV) + 1
+	numSymbols = int(symMaxPCIeWidth) + 1
 	// numRequired is the number of functions, the first ones, without which no GPU
 	// can be named.
 	numRequired = int(symCapability) + 1

@@ -37,7 +37,7 @@ func gpu(i int, name string, identity uint32, sm int, memoryMB uint64, busID str
 		Index: i, BusID: busID,
 		Vendor: uint16(identity), Product: uint16(identity >> 16), SubsystemVendor: 0x10de, SubsystemProduct: uint16(0x1700 + i),
 		SM: sm, Name: Known(name), UUID: Known(fmt.Sprintf("GPU-00000000-1111-2222-3333-%012d", i)),
-		MemoryBytes: Known(memoryMB << 20), MIG: Known(false), PCIe: Known(PCIe{Generation: 5, Width: 16}), NUMANode: Absent[int](NotSupported),
+		MemoryBytes: Known(memoryMB << 20), MIG: Known(false), PCIe: Known(PCIe{Generation: 5, Width: 16}), MaxPCIe: Known(PCIe{Generation: 5, Width: 8}), NUMANode: Absent[int](NotSupported),
 	}
 }
 
@@ -140,6 +140,7 @@ func superchip() *Snapshot {
 		P2P:    map[int]P2P{},
 	}
 	d.Device.NUMANode, d.Device.MIG, d.Device.PCIe = Known(8), Known(true), Absent[PCIe](NoPermission)
+	d.Device.MaxPCIe = Absent[PCIe](NotSupported)
 	d.NVLinks = Known([]NVLink{
 		{Link: 0, Active: Known(true), Version: Known(6), P2P: Known(true), SysmemAccess: Absent[bool](Unknown), P2PAtomics: Known(true),
 			SysmemAtomics: Known(false), RemoteBusID: Known("00000019:01:00.0"), RemoteType: Known(RemoteGPU)},
@@ -162,7 +163,7 @@ func refused() *Snapshot {
 			Device: Device{
 				Index: i, BusID: fmt.Sprintf("00000000:%02x:00.0", 0xb0+i), Vendor: 0x10de, Product: 0x20f1, SM: 80,
 				Name: Absent[string](Unknown), UUID: Absent[string](NoPermission), MemoryBytes: Absent[uint64](NotSupported),
-				MIG: Absent[bool](NoPermission), PCIe: Absent[PCIe](GPUIsLost), NUMANode: Absent[int](InvalidArgument),
+				MIG: Absent[bool](NoPermission), PCIe: Absent[PCIe](GPUIsLost), MaxPCIe: Absent[PCIe](NoPermission), NUMANode: Absent[int](InvalidArgument),
 			},
 			NVLinks: Absent[[]NVLink](NoPermission), C2C: Absent[C2C](Code(31)), Fabric: Absent[Fabric](ResetRequired),
 		}

@@ -110,13 +110,19 @@ func (r *reader) Device(i int) (Device, error) {
 		MIG:              answer(h.migMode()),
 		NUMANode:         answer(h.numaNode()),
 	}
-	generation, c := h.pcieGeneration()
-	width, c2 := h.pcieWidth()
+	d.PCIe = pcie(h.pcieGeneration, h.pcieWidth)
+	d.MaxPCIe = pcie(h.maxPCIeGeneration, h.maxPCIeWidth)
+	return d, nil
+}
+
+// pcie asks for a link's generation and width.
+func pcie(generation, width func() (int, Code)) Fact[PCIe] {
+	g, c := generation()
+	w, c2 := width()
 	if c == Success {
 		c = c2
 	}
-	d.PCIe = answer(PCIe{generation, width}, c)
-	return d, nil
+	return answer(PCIe{g, w}, c)
 }
 
 func (r *reader) NVLinks(i int) (Fact[[]NVLink], error) {

@@ -33,11 +33,13 @@ func _() {
 	_ = x[symFieldValues-22]
 	_ = x[symFabric-23]
 	_ = x[symFabricV-24]
+	_ = x[symMaxPCIeGeneration-25]
+	_ = x[symMaxPCIeWidth-26]
 }
 
-const _symbol_name = "nvmlInit_v2nvmlShutdownnvmlDeviceGetCount_v2nvmlDeviceGetHandleByIndex_v2nvmlDeviceGetPciInfo_v3nvmlDeviceGetCudaComputeCapabilitynvmlSystemGetDriverVersionnvmlSystemGetNVMLVersionnvmlSystemGetCudaDriverVersionnvmlDeviceGetNamenvmlDeviceGetUUIDnvmlDeviceGetMemoryInfonvmlDeviceGetMigModenvmlDeviceGetNumaNodeIdnvmlDeviceGetCurrPcieLinkGenerationnvmlDeviceGetCurrPcieLinkWidthnvmlDeviceGetNvLinkStatenvmlDeviceGetNvLinkVersionnvmlDeviceGetNvLinkCapabilitynvmlDeviceGetNvLinkRemotePciInfo_v2nvmlDeviceGetNvLinkRemoteDeviceTypenvmlDeviceGetP2PStatusnvmlDeviceGetFieldValuesnvmlDeviceGetGpuFabricInfonvmlDeviceGetGpuFabricInfoV"
+const _symbol_name = "nvmlInit_v2nvmlShutdownnvmlDeviceGetCount_v2nvmlDeviceGetHandleByIndex_v2nvmlDeviceGetPciInfo_v3nvmlDeviceGetCudaComputeCapabilitynvmlSystemGetDriverVersionnvmlSystemGetNVMLVersionnvmlSystemGetCudaDriverVersionnvmlDeviceGetNamenvmlDeviceGetUUIDnvmlDeviceGetMemoryInfonvmlDeviceGetMigModenvmlDeviceGetNumaNodeIdnvmlDeviceGetCurrPcieLinkGenerationnvmlDeviceGetCurrPcieLinkWidthnvmlDeviceGetNvLinkStatenvmlDeviceGetNvLinkVersionnvmlDeviceGetNvLinkCapabilitynvmlDeviceGetNvLinkRemotePciInfo_v2nvmlDeviceGetNvLinkRemoteDeviceTypenvmlDeviceGetP2PStatusnvmlDeviceGetFieldValuesnvmlDeviceGetGpuFabricInfonvmlDeviceGetGpuFabricInfoVnvmlDeviceGetMaxPcieLinkGenerationnvmlDeviceGetMaxPcieLinkWidth"
 
-var _symbol_index = [...]uint16{0, 11, 23, 44, 73, 96, 130, 156, 180, 210, 227, 244, 267, 287, 310, 345, 375, 399, 425, 454, 489, 524, 546, 570, 596, 623}
+var _symbol_index = [...]uint16{0, 11, 23, 44, 73, 96, 130, 156, 180, 210, 227, 244, 267, 287, 310, 345, 375, 399, 425, 454, 489, 524, 546, 570, 596, 623, 657, 686}
 
 func (i symbol) String() string {
 	idx := int(i) - 0

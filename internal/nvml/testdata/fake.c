@@ -20,7 +20,7 @@ typedef struct {
 	int code; // of nvmlDeviceGetHandleByIndex
 	text busId, name, uuid;
 	unsigned identity, subsystem;
-	number major, minor, mig, numaNode, pcieGeneration, pcieWidth;
+	number major, minor, mig, numaNode, pcieGeneration, pcieWidth, maxPcieGeneration, maxPcieWidth;
 	int memoryCode;
 	unsigned long long memoryBytes;
 	int linksCode; // of each link, if it is no success
@@ -138,6 +138,8 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *current, unsigned *p
 nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t d, unsigned *to) { CALL(giveNumber(DEVICE(d)->numaNode, to)); }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *to) { CALL(giveNumber(DEVICE(d)->pcieGeneration, to)); }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t d, unsigned *to) { CALL(giveNumber(DEVICE(d)->pcieWidth, to)); }
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *to) { CALL(giveNumber(DEVICE(d)->maxPcieGeneration, to)); }
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t d, unsigned *to) { CALL(giveNumber(DEVICE(d)->maxPcieWidth, to)); }
 
 // linkCode returns why a link cannot be asked, 0 if it can.
 static int linkCode(const device *d, unsigned l) {
