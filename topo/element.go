@@ -67,6 +67,22 @@ func (e *Element) Set(name, value string) {
 	e.Attrs = append(e.Attrs, Attr{name, value})
 }
 
+// Unset takes an attribute away.
+func (e *Element) Unset(name string) {
+	e.Attrs = slices.DeleteFunc(e.Attrs, func(a Attr) bool { return a.Name == name })
+}
+
+// Clone returns a copy of e and all below it.
+func (e *Element) Clone() *Element {
+	c := *e
+	c.Attrs = slices.Clone(e.Attrs)
+	c.Children = nil
+	for _, child := range e.Children {
+		c.Children = append(c.Children, child.Clone())
+	}
+	return &c
+}
+
 // Text returns the value of an attribute, "" if there is none.
 func (e *Element) Text(name string) string {
 	v, _ := e.Get(name)

@@ -101,7 +101,7 @@ func (f *fuser) child(parent, e *Element) *Element {
 	}
 	c := *e
 	c.Attrs = slices.Clone(e.Attrs)
-	c.unset("keep")
+	c.Unset("keep")
 	c.Children = nil
 	switch e.Name {
 	case ElemGPU:
@@ -146,9 +146,4 @@ func (e *Element) init(name, value string) {
 	if !e.Has(name) {
 		e.Set(name, value)
 	}
-}
-
-// unset takes an attribute away.
-func (e *Element) unset(name string) {
-	e.Attrs = slices.DeleteFunc(e.Attrs, func(a Attr) bool { return a.Name == name })
 }
