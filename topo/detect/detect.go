@@ -1,0 +1,161 @@
+package detect
+
+import (
+	"io/fs"
+
+	"github.com/ncclgo/ncclgo/internal/nvml"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+const opDetect = "detect topology"
+
+// Source is a machine to look at.
+type Source struct {
+	// Files has the machine's folders sys, proc and var, as os.DirFS("/") does. Nil:
+	// nothing can be read.
+	Files fs.FS
+	// Arch is the machine's architecture by Go's name ("amd64"), or "": what
+	// /proc/cpuinfo tells.
+	Arch string
+	// GPUs are those that CUDA has, by ordinal, which become the ranks. Nil: nobody
+	// asked CUDA, and NVML's GPUs do.
+	GPUs []GPU
+	// NVML is asked for the rest; nil, with NoNVML as the reason, if it tells
+	// nothing.
+	NVML   nvml.API
+	NoNVML error
+
+	captured files // in place of Files, of a capture
+}
+
+// Config is what NCCL's variables and CUDA's say of how a machine is seen.
+type Config struct {
+	// File is the topology file of NCCL_TOPO_FILE, which wins over what is found,
+	// or nil. Without one [VirtualTopology] counts, if there is one.
+	File *topo.Document
+	// Visible is CUDA_VISIBLE_DEVICES. It counts only where nobody asked CUDA, which
+	// has applied it already.
+	Visible string
+	// Nets says which network ports are used.
+	Nets NetFilter
+}
+
+// Machine is a machine that was looked at.
+type Machine struct {
+	// Document is the topology file that NCCL would write of it, with assumptions
+	// and oddities in its notes.
+	Document *topo.Document
+	// Facts are what is said in it, in the order in which they were found.
+	Facts []Fact
+}
+
+// System returns the machine as a graph.
+func (m *Machine) System() (*topo.System, error) { return topo.NewSystem(m.Document) }
+
+// Assumptions returns the facts that nobody told.
+func (m *Machine) Assumptions() []Fact {
+	var all []Fact
+	for _, f := range m.Facts {
+		if f.Assumed() {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// Name is the name of the topology of a machine that was looked at.
+const Name = "detected"
+
+// builder is a document under construction. It looks at the machine in NCCL's
+// order, since links are made in it: the first GPU, network ports, the other GPUs
+// (ncclTopoGetSystem, NCCL v2.30 src/graph/topo.cc).
+type builder struct {
+	*tree
+	ledger
+	src Source
+	cfg Config
+
+	root    *topo.Element
+	parents map[*topo.Element]*topo.Element
+	filled  map[*topo.Element]bool // those that lack nothing any more
+	pci     map[topo.BusID]*topo.Element
+	cpus    cpuKind
+
+	managed     []*managed
+	unmanaged   []string // why NVML's other GPUs are not there
+	gpus        []*gpu   // by rank
+	fileGPUs    []topo.BusID
+	notesOfFile []topo.Note
+}
+
+// Detect looks at a machine.
+func Detect(src Source, cfg Config) (*Machine, error) {
+	b := &builder{
+		src: src, cfg: cfg, tree: newTree(src.files()),
+		parents: map[*topo.Element]*topo.Element{}, filled: map[*topo.Element]bool{}, pci: map[topo.BusID]*topo.Element{},
+	}
+	b.askNVML()
+	if err := b.chooseGPUs(); err != nil {
+		return nil, err
+	}
+	doc := b.base()
+	b.root = doc.Root
+	b.compare()
+	b.cpus = b.kind()
+	for _, cpu := range b.root.Children {
+		b.fillCPU(cpu)
+	}
+	b.gpu(0, b.gpus[0])
+	b.ports()
+	for rank, g := range b.gpus[1:] {
+		b.gpu(rank+1, g)
+	}
+	b.peers()
+	doc.Name = Name
+	doc = doc.Fused()
+	doc.Notes = append(b.notesOfFile, b.notes()...)
+	return &Machine{Document: doc, Facts: b.facts}, nil
+}
+
+// files returns what the source's files are read through.
+func (s *Source) files() files {
+	switch {
+	case s.captured != nil:
+		return s.captured
+	case s.Files == nil:
+		return noFiles{}
+	}
+	return system{s.Files}
+}
+
+// noFiles are the files of a machine of which none can be read.
+type noFiles struct{}
+
+func (noFiles) readLink(string) (string, error)  { return "", fs.ErrNotExist }
+func (noFiles) read(string, int) ([]byte, error) { return nil, fs.ErrNotExist }
+func (noFiles) list(string) ([]string, error)    { return nil, fs.ErrNotExist }
+
+// child adds an element.
+func (b *builder) child(parent *topo.Element, name string) *topo.Element {
+	e := &topo.Element{Name: name}
+	parent.Children = append(parent.Children, e)
+	b.parents[e] = parent
+	return e
+}
+
+// init gives an attribute a value if the element lacks it and there is one.
+func (b *builder) init(e *topo.Element, name, value string) {
+	if !e.Has(name) && value != "" {
+		e.Set(name, value)
+	}
+}
+
+// firstChild returns the first child of a name, or nil.
+func firstChild(e *topo.Element, name string) *topo.Element {
+	for _, c := range e.Children {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

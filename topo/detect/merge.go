@@ -1,0 +1,104 @@
+package detect
+
+import (
+	"fmt"
+
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// VirtualTopology is the file that some clouds' virtual machines have of the
+// machine below, which counts where no other is named (NCCL v2.30
+// src/graph/topo.cc). It is read from [Source.Files].
+const VirtualTopology = "/var/run/nvidia-topologyd/virtualTopology.xml"
+
+// base returns the document that detection adds to: a copy of what a file says, or
+// an empty one.
+func (b *builder) base() *topo.Document {
+	empty := &topo.Document{Root: &topo.Element{Name: topo.ElemSystem}}
+	empty.Root.Set("version", fmt.Sprint(topo.Version))
+	if b.cfg.File == nil {
+		b.cfg.File = b.virtual()
+	}
+	if b.cfg.File == nil {
+		return empty
+	}
+	doc := &topo.Document{Root: b.cfg.File.Root.Clone()}
+	b.notesOfFile = b.cfg.File.Notes
+	b.take(doc.Root, nil)
+	return doc
+}
+
+// virtual returns the topology file of a virtual machine, nil if it has none.
+func (b *builder) virtual() *topo.Document {
+	at, err := b.resolve(VirtualTopology[1:])
+	if err != nil {
+		return nil
+	}
+	data, err := b.read(at, topoBytes)
+	if err == nil {
+		var doc *topo.Document
+		if doc, err = topo.Parse(VirtualTopology, data); err == nil {
+			b.measured("machine", "topology", "as "+VirtualTopology+" says, completed", VirtualTopology)
+			return doc
+		}
+	}
+	b.assumed("machine", "topology", "as sysfs and NVML say", "a file of the virtual machine is there but no use, "+err.Error())
+	return nil
+}
+
+// take prepares elements of a file: who was which rank, and which host it was,
+// counts no more.
+func (b *builder) take(e, parent *topo.Element) {
+	b.parents[e] = parent
+	switch e.Name {
+	case topo.ElemCPU:
+		e.Unset("host_hash")
+	case topo.ElemPCI:
+		// Of several of one address the first counts, as in NCCL.
+		if bus := e.BusID("busid"); b.pci[bus] == nil {
+			b.pci[bus] = e
+		}
+	case topo.ElemGPU:
+		e.Unset("rank")
+		b.fileGPUs = append(b.fileGPUs, parent.BusID("busid"))
+	}
+	for _, c := range e.Children {
+		b.take(c, e)
+	}
+}
+
+// fileNets returns the ports that the file has, by name; of several of one name
+// the first, as in NCCL.
+func (b *builder) fileNets() map[string]*topo.Element {
+	nets := map[string]*topo.Element{}
+	var down func(*topo.Element)
+	down = func(e *topo.Element) {
+		if name, named := e.Get("name"); e.Name == topo.ElemNet && named && nets[name] == nil {
+			nets[name] = e
+		}
+		for _, c := range e.Children {
+			down(c)
+		}
+	}
+	down(b.root)
+	return nets
+}
+
+// compare says how the file and the machine differ in GPUs.
+func (b *builder) compare() {
+	if b.cfg.File == nil {
+		return
+	}
+	inFile := map[topo.BusID]bool{}
+	for _, bus := range b.fileGPUs {
+		inFile[bus] = true
+		if !b.isGPU(bus) {
+			b.odd("GPU "+bus.String(), "rank", "none", b.cfg.File.Name, "it is not a GPU of this process, so it is left out")
+		}
+	}
+	for _, g := range b.gpus {
+		if e := b.pci[g.bus]; e == nil {
+			b.assumed(g.subject(), "place", "where sysfs has it", b.cfg.File.Name+" does not have it")
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package detect
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// pciFolder is where sysfs lists PCI devices by address.
+const pciFolder = "sys/bus/pci/devices/"
+
+// address is the form of a PCI address in sysfs. Domains above ffff, which Linux
+// makes up for devices behind a controller of their own, have more digits.
+var address = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// isAddress reports whether a folder's name is a PCI address.
+func isAddress(name string) bool { return address.MatchString(name) }
+
+// bcmVendor makes switches that may be joined behind the host's back (NCCL v2.30
+// src/graph/xml.cc).
+const bcmVendor = "0x1000"
+
+// identity is what a device is, in the order of a file's attributes.
+var identity = []string{"vendor", "device", "subsystem_vendor", "subsystem_device"}
+
+// device returns the pci element of an address, below those that it is below in
+// the machine. kind names it in facts; class is its class where sysfs tells none.
+func (b *builder) device(bus topo.BusID, kind, class string) *topo.Element {
+	e := b.pci[bus]
+	if e == nil {
+		e = &topo.Element{Name: topo.ElemPCI}
+		e.Set("busid", bus.String())
+		b.pci[bus] = e
+	}
+	b.init(e, "class", class)
+	b.fillPCI(e, kind)
+	return e
+}
+
+// fillPCI gives a pci element the attributes and the parent that it lacks, and
+// its parent too: what lies between the device and its CPU, two steps of sysfs at
+// a time, since a switch is two bridges there (ncclTopoGetXmlFromSys, NCCL v2.30
+// src/graph/xml.cc).
+func (b *builder) fillPCI(e *topo.Element, kind string) {
+	if b.filled[e] {
+		return
+	}
+	b.filled[e] = true
+	bus := e.BusID("busid")
+	at, err := b.resolve(pciFolder + bus.String())
+	subject := kind + " " + bus.String()
+	if err != nil {
+		b.assumed(subject, "place", "NUMA node "+numaUnknown+", no switch above", "sysfs does not list it, "+reason(err))
+	} else if class, err := b.text(at + "/class"); err == nil {
+		e.Set("class", class)
+	}
+	for _, name := range identity {
+		if e.Has(name) {
+			continue
+		}
+		value := ""
+		if err == nil {
+			value, _ = b.text(at + "/" + name)
+		}
+		if value = cmp.Or(value, b.nvmlIdentity(bus)[name]); value != "" {
+			e.Set(name, value)
+		}
+	}
+	b.link(e, subject, at, err == nil)
+	if e.Text("vendor") == bcmVendor {
+		b.joined(e)
+	}
+	if b.parents[e] == nil {
+		b.attach(e, subject, at, err == nil)
+	}
+	switch parent := b.parents[e]; parent.Name {
+	case topo.ElemPCI:
+		b.fillPCI(parent, "switch")
+	case topo.ElemCPU:
+		b.fillCPU(parent)
+	}
+}
+
+// attach puts a device below what it is below at path at.
+func (b *builder) attach(e *topo.Element, subject, at string, known bool) {
+	if !known {
+		b.adopt(b.cpu(numaUnknown), e)
+		return
+	}
+	up := path.Dir(at)
+	if isAddress(path.Base(up)) && isAddress(path.Base(path.Dir(up))) {
+		// The error is none: the name is an address.
+		bus, _ := topo.ParseBusID(path.Base(path.Dir(up)))
+		parent := b.pci[bus]
+		if parent == nil {
+			parent = &topo.Element{Name: topo.ElemPCI}
+			parent.Set("busid", bus.String())
+			b.pci[bus] = parent
+		}
+		b.adopt(parent, e)
+		return
+	}
+	b.adopt(b.cpu(b.numa(subject, at)), e)
+}
+
+// numa returns the NUMA node of the device at a path.
+func (b *builder) numa(subject, at string) string {
+	n, err := b.integer(at + "/numa_node")
+	switch {
+	case err != nil:
+		b.assumed(subject, "NUMA node", numaUnknown, "numa_node: "+reason(err))
+		return numaUnknown
+	case n < 0:
+		b.assumed(subject, "NUMA node", numaUnknown, "the kernel does not know it, as in virtual machines")
+		return numaUnknown
+	}
+	if !b.exists("sys/devices/system/node/node" + strconv.Itoa(n)) {
+		b.assumed(subject, "NUMA node", strconv.Itoa(n), "sysfs says so, but has no such node")
+		return strconv.Itoa(n)
+	}
+	b.measured(subject, "NUMA node", strconv.Itoa(n), fromSysfs)
+	return strconv.Itoa(n)
+}
+
+// adopt puts a pci element among the children of another element, in the order
+// of addresses, what has none before it.
+func (b *builder) adopt(parent, e *topo.Element) {
+	at := len(parent.Children)
+	for i, child := range parent.Children {
+		if child.Has("busid") && e.Text("busid") < child.Text("busid") {
+			at = i
+			break
+		}
+	}
+	parent.Children = slices.Insert(parent.Children, at, e)
+	b.parents[e] = parent
+}
+
+// unknownSpeed and unknownWidth are what NCCL takes a link for of which nothing
+// is known: 6 Gbit/s a lane after coding, and 16 lanes (NCCL v2.30
+// src/graph/topo.cc).
+const (
+	unknownSpeed = "8.0 GT/s PCIe"
+	unknownWidth = 16
+	maxWidth     = 64 // of a topology file
+)
+
+// link sets what a device's link carries: the least of what the device and the
+// port above it can.
+func (b *builder) link(e *topo.Element, subject, at string, known bool) {
+	var speeds, widths [2]string
+	if known {
+		for i, folder := range []string{at, path.Dir(at)} {
+			speeds[i], _ = b.text(folder + "/max_link_speed")
+			widths[i], _ = b.text(folder + "/max_link_width")
+		}
+	}
+	nvml, hasNVML := b.nvmlLink(e.BusID("busid"))
+	if !e.Has("link_speed") {
+		switch speed := slower(speeds[0], speeds[1]); {
+		case speed != "":
+			e.Set("link_speed", speed)
+			b.measured(subject, "link_speed", speed, fromSysfs)
+		case hasNVML:
+			e.Set("link_speed", generationSpeed(nvml.Generation))
+			b.measured(subject, "link_speed", e.Text("link_speed"), fromNVML)
+		default:
+			e.Set("link_speed", unknownSpeed)
+			b.assumed(subject, "link_speed", unknownSpeed, "nothing tells it")
+		}
+	}
+	if e.Has("link_width") {
+		return
+	}
+	device, port := lanes(widths[0]), lanes(widths[1])
+	switch {
+	case device > 0 && port > 0:
+		e.Set("link_width", strconv.Itoa(min(device, port)))
+		b.measured(subject, "link_width", e.Text("link_width"), fromSysfs)
+	case device > 0 && b.onRootBus(at):
+		// NCCL takes the width of the missing port for 0, and 0 for 16 lanes.
+		e.Set("link_width", "0")
+		b.assumed(subject, "link_width", "0", fmt.Sprintf("no port above tells its width, so %d lanes are taken", unknownWidth))
+	case hasNVML:
+		e.Set("link_width", strconv.Itoa(nvml.Width))
+		b.measured(subject, "link_width", e.Text("link_width"), fromNVML)
+	default:
+		e.Set("link_width", strconv.Itoa(unknownWidth))
+		b.assumed(subject, "link_width", strconv.Itoa(unknownWidth), "nothing tells it")
+	}
+}
+
+// onRootBus reports whether the device at a path has no bridge above it, as in
+// virtual machines.
+func (b *builder) onRootBus(at string) bool { return !isAddress(path.Base(path.Dir(at))) }
+
+// slower returns the slower one of two links as sysfs describes them; the other
+// one if one is not known, and "" if none is.
+func slower(device, port string) string {
+	d, okD := speedOf(device)
+	p, okP := speedOf(port)
+	switch {
+	case okD && okP && p < d:
+		return port
+	case okD:
+		return device
+	case okP:
+		return port
+	}
+	return ""
+}
+
+// speedOf reads "32.0 GT/s PCIe".
+func speedOf(text string) (float64, bool) {
+	number, unit, _ := strings.Cut(text, " ")
+	v, err := strconv.ParseFloat(number, 64)
+	return v, err == nil && v > 0 && v < 1e4 && strings.HasPrefix(unit, "GT/s")
+}
+
+// lanes reads a link's width; 0 if there is none, as 255 says.
+func lanes(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > maxWidth {
+		return 0
+	}
+	return n
+}
+
+// generationSpeed returns how sysfs describes a link of a PCIe generation.
+func generationSpeed(generation int) string {
+	return fmt.Sprintf("%.1f GT/s PCIe", []float64{2.5, 5, 8, 16, 32, 64}[min(max(generation, 1), 6)-1])
+}
+
+// joined adds the switches that one of Broadcom's says it is joined to.
+func (b *builder) joined(e *topo.Element) {
+	folder := "sys/kernel/pci_switch_link/virtual_switch_links/" + e.BusID("busid").String()
+	peers, err := b.entries(folder)
+	if err != nil {
+		return
+	}
+	for _, peer := range peers {
+		known := slices.ContainsFunc(e.Children, func(c *topo.Element) bool {
+			return c.Name == topo.ElemPCILink && c.Text("target") == peer
+		})
+		if !known && isAddress(peer) && b.exists(pciFolder+peer) {
+			b.child(e, topo.ElemPCILink).Set("target", peer)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package detect
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Sockets of NCCL (NCCL v2.30 src/transport/net_socket.cc): at most 16 interfaces,
+// each with as many connections, and 10 Gbit/s if it does not know its speed.
+const (
+	maxInterfaces  = 16
+	socketMaxConn  = "65536"
+	unknownEthMbps = 10000
+)
+
+// netFolder is where sysfs lists network interfaces.
+const netFolder = "sys/class/net"
+
+// netInterface is a network interface that carries traffic.
+type netInterface struct {
+	name  string
+	index int
+}
+
+// sockets returns the ports that NCCL's sockets use: network interfaces that are
+// up, are not part of another and are not for the host itself.
+func (b *builder) sockets() []port {
+	names, err := b.entries(netFolder)
+	if err != nil {
+		b.assumed("network interfaces", "ports", "none", netFolder+": "+reason(err))
+		return nil
+	}
+	var all []netInterface
+	for _, name := range names {
+		if !b.carries(name) {
+			continue
+		}
+		index, err := b.integer(path.Join(netFolder, name, "ifindex"))
+		if err != nil {
+			index = len(all)
+		}
+		all = append(all, netInterface{name, index})
+	}
+	// The order of getifaddrs, which is the kernel's.
+	slices.SortStableFunc(all, func(x, y netInterface) int { return cmp.Compare(x.index, y.index) })
+	all = b.cfg.Nets.interfaces(all)
+	if len(all) > maxInterfaces {
+		b.odd("network interfaces", "ports", strconv.Itoa(maxInterfaces), fromSysfs, "there are more; name those to use with NCCL_SOCKET_IFNAME")
+		all = all[:maxInterfaces]
+	}
+	var ports []port
+	for i, n := range all {
+		mbps, from := b.speed(n.name)
+		ports = append(ports, port{
+			name: n.name, device: b.interfaceDevice(n.name), mbps: mbps, from: from,
+			number: "0", guid: "0x" + strconv.FormatInt(int64(i), 16), maxConn: socketMaxConn, gdr: "0",
+		})
+		b.assumed("port "+n.name, "address", "one", "sysfs does not tell, and NCCL leaves out interfaces without")
+	}
+	return ports
+}
+
+// carries reports whether an interface is up and not a member of a bond or bridge,
+// whose traffic is that of the whole.
+func (b *builder) carries(name string) bool {
+	folder := path.Join(netFolder, name)
+	state, err := b.text(folder + "/operstate")
+	if err != nil || state != "up" && state != "unknown" {
+		return false
+	}
+	if b.exists(folder + "/master") {
+		return false
+	}
+	// What has no carrier to speak of (loopback, tunnels) is "unknown".
+	return state == "up" || name == loopback
+}
+
+// loopback is the interface of the host to itself.
+const loopback = "lo"
+
+// speed returns the speed of an interface in Mbit/s.
+func (b *builder) speed(name string) (mbps int, from string) {
+	n, err := b.integer(path.Join(netFolder, name, "speed"))
+	if err == nil && n > 0 {
+		return n, fromSysfs
+	}
+	why := "it says that it does not know its speed, as virtual ones do"
+	if err != nil {
+		why = "speed: " + reason(err)
+	}
+	b.assumed("port "+name, "speed", strconv.Itoa(unknownEthMbps), why)
+	return unknownEthMbps, ""
+}
+
+// interfaceDevice returns the sysfs folder of the PCI device that an interface
+// belongs to, "" for one that belongs to none: bonds, bridges, virtio. The folder
+// of a PCI device is named by its address.
+func (b *builder) interfaceDevice(name string) string {
+	at, err := b.resolve(path.Join(netFolder, name, "device"))
+	if err != nil {
+		// Without the link, the folder is below the device's: DEVICE/net/NAME.
+		if at, err = b.resolve(path.Join(netFolder, name)); err != nil {
+			return ""
+		}
+		at = strings.TrimSuffix(at, "/net/"+path.Base(at))
+	}
+	if !isAddress(path.Base(at)) {
+		return ""
+	}
+	return at
+}
