@@ -124,7 +124,7 @@ func (b *builder) fillCPU(e *topo.Element) {
 		}
 	}
 	b.init(e, "arch", b.cpus.arch)
-	if b.cpus.arch != "x86_64" {
+	if e.Text("arch") != "x86_64" {
 		return
 	}
 	b.init(e, "vendor", b.cpus.vendor)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/ncclgo/ncclgo/internal/nvml"
+	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -47,10 +48,22 @@ type Machine struct {
 	Document *topo.Document
 	// Facts are what is said in it, in the order in which they were found.
 	Facts []Fact
+
+	ranks int
 }
 
-// System returns the machine as a graph.
-func (m *Machine) System() (*topo.System, error) { return topo.NewSystem(m.Document) }
+// System returns the machine as a graph, with a rank for each GPU.
+func (m *Machine) System() (*topo.System, error) {
+	s, err := topo.NewSystem(m.Document)
+	if err != nil {
+		return nil, err
+	}
+	if s.NRanks() != m.ranks {
+		return nil, result.New(result.InvalidArgument, opDetect, "%s has %d of %d GPUs where none is below another; correct it, or leave it out",
+			m.Document.Name, s.NRanks(), m.ranks)
+	}
+	return s, nil
+}
 
 // Assumptions returns the facts that nobody told.
 func (m *Machine) Assumptions() []Fact {
@@ -63,7 +76,7 @@ func (m *Machine) Assumptions() []Fact {
 	return all
 }
 
-// Name is the name of the topology of a machine that was looked at.
+// Name is the name of the topology of a machine that was looked at without a file.
 const Name = "detected"
 
 // builder is a document under construction. It looks at the machine in NCCL's
@@ -84,7 +97,7 @@ type builder struct {
 	managed     []*managed
 	unmanaged   []string // why NVML's other GPUs are not there
 	gpus        []*gpu   // by rank
-	fileGPUs    []topo.BusID
+	fileGPUs    []*topo.Element
 	notesOfFile []topo.Note
 }
 
@@ -112,9 +125,12 @@ func Detect(src Source, cfg Config) (*Machine, error) {
 	}
 	b.peers()
 	doc.Name = Name
+	if b.cfg.File != nil {
+		doc.Name = b.cfg.File.Name
+	}
 	doc = doc.Fused()
 	doc.Notes = append(b.notesOfFile, b.notes()...)
-	return &Machine{Document: doc, Facts: b.facts}, nil
+	return &Machine{Document: doc, Facts: b.facts, ranks: len(b.gpus)}, nil
 }
 
 // files returns what the source's files are read through.

@@ -84,7 +84,7 @@ func (l *ledger) notes() []topo.Note {
 		if a.value != "" {
 			what += " " + a.value
 		}
-		notes = append(notes, topo.Note{Text: fmt.Sprintf("%s: %s of %s: %s", cmp.Or(a.from, "assumed"), what, strings.Join(subjects[a], ", "), a.why)})
+		notes = append(notes, topo.Note{Text: fmt.Sprintf("%s: %s: %s; %s", cmp.Or(a.from, "assumed"), strings.Join(subjects[a], ", "), what, a.why)})
 	}
 	return notes
 }

@@ -183,13 +183,14 @@ func (t *tree) exists(name string) bool {
 	return err == nil
 }
 
-// entries returns the names in a folder.
+// entries returns the names in a folder, for the caller to keep.
 func (t *tree) entries(name string) ([]string, error) {
 	at, err := t.resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	return t.list(at)
+	names, err := t.list(at)
+	return slices.Clone(names), err
 }
 
 // reason says in few words why a file told nothing.

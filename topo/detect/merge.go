@@ -46,8 +46,7 @@ func (b *builder) virtual() *topo.Document {
 	return nil
 }
 
-// take prepares elements of a file: who was which rank, and which host it was,
-// counts no more.
+// take prepares elements of a file. Which host it was counts no more.
 func (b *builder) take(e, parent *topo.Element) {
 	b.parents[e] = parent
 	switch e.Name {
@@ -59,8 +58,7 @@ func (b *builder) take(e, parent *topo.Element) {
 			b.pci[bus] = e
 		}
 	case topo.ElemGPU:
-		e.Unset("rank")
-		b.fileGPUs = append(b.fileGPUs, parent.BusID("busid"))
+		b.fileGPUs = append(b.fileGPUs, e)
 	}
 	for _, c := range e.Children {
 		b.take(c, e)
@@ -89,10 +87,13 @@ func (b *builder) compare() {
 	if b.cfg.File == nil {
 		return
 	}
-	inFile := map[topo.BusID]bool{}
-	for _, bus := range b.fileGPUs {
-		inFile[bus] = true
+	for _, e := range b.fileGPUs {
+		bus := b.parents[e].BusID("busid")
+		if firstChild(b.pci[bus], topo.ElemGPU) != e {
+			e.Unset("rank") // the file had several ranks on a GPU
+		}
 		if !b.isGPU(bus) {
+			e.Unset("rank")
 			b.odd("GPU "+bus.String(), "rank", "none", b.cfg.File.Name, "it is not a GPU of this process, so it is left out")
 		}
 	}

@@ -65,7 +65,7 @@ func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 			"they are down or carry no peer access; nvidia-smi nvlink -s shows them")
 	}
 	if hidden > 0 && counts[hiddenSwitch] > 0 && firstTarget(e, hiddenSwitch) != nil {
-		b.assumed(g.subject(), "target of NVLinks", "one NVSwitch", "NVML hides where they lead, as in virtual machines")
+		b.assumed(g.subject(), "NVLinks", "lead to one NVSwitch", "NVML hides where they lead, as in virtual machines")
 	}
 }
 
@@ -111,7 +111,7 @@ func (b *builder) refused(g *gpu, target string) string {
 	if peers == 0 {
 		return ""
 	}
-	return fmt.Sprintf("peer access over NVLink to %d GPUs of this process is %s; nvidia-smi topo -p2p n shows it", peers, strings.Join(statuses, ", "))
+	return fmt.Sprintf("peer access over NVLink to GPUs of this process (%d) is %s; nvidia-smi topo -p2p n shows it", peers, strings.Join(statuses, ", "))
 }
 
 // isGPU reports whether one of this process's GPUs is at an address.

@@ -56,7 +56,7 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	at, err := b.resolve(pciFolder + bus.String())
 	subject := kind + " " + bus.String()
 	if err != nil {
-		b.assumed(subject, "place", "NUMA node "+numaUnknown+", no switch above", "sysfs does not list it, "+reason(err))
+		b.assumed(subject, "place", "below NUMA node "+numaUnknown, "sysfs does not list it, "+reason(err))
 	} else if class, err := b.text(at + "/class"); err == nil {
 		e.Set("class", class)
 	}

@@ -58,7 +58,7 @@ func (b *builder) sockets() []port {
 			name: n.name, device: b.interfaceDevice(n.name), mbps: mbps, from: from,
 			number: "0", guid: "0x" + strconv.FormatInt(int64(i), 16), maxConn: socketMaxConn, gdr: "0",
 		})
-		b.assumed("port "+n.name, "address", "one", "sysfs does not tell, and NCCL leaves out interfaces without")
+		b.assumed("port "+n.name, "has an address", "", "sysfs does not tell, and NCCL leaves out interfaces without")
 	}
 	return ports
 }

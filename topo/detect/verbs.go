@@ -81,7 +81,7 @@ func (b *builder) verbs() []port {
 			if p.device != "" {
 				cards[p.device]++
 			}
-			b.assumed("port "+name, "maxconn", verbsMaxConn, "sysfs does not tell; it counts with hundreds of thousands of peers")
+			b.assumed("port "+name, "maxconn", verbsMaxConn, "sysfs does not tell, and it matters to communicators of so many ranks only")
 			ports = append(ports, p)
 		}
 	}
@@ -197,8 +197,11 @@ func (b *builder) ports() {
 		b.assumed("ports of "+b.cfg.File.Name, "dev", "as in the file", "no network port is found here, by sysfs")
 		return
 	}
-	for _, net := range known {
-		net.Unset("dev")
+	for name, net := range known {
+		// What is not there any more has no number, and so takes no part.
+		if !slices.ContainsFunc(ports, func(p port) bool { return p.name == name }) {
+			net.Unset("dev")
+		}
 	}
 	for i, p := range ports {
 		net := known[p.name]

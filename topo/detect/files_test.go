@@ -1,0 +1,175 @@
+package detect
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/internal/nvml"
+	"github.com/ncclgo/ncclgo/internal/result"
+)
+
+// On a disk a file may be anything. Whatever it is, there is a topology, and soon.
+func TestHostileDisk(t *testing.T) {
+	root := t.TempDir()
+	gpu := filepath.Join(root, "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0")
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	write(filepath.Join(gpu, "class"), strings.Repeat("0", 1<<20))
+	write(filepath.Join(gpu, "vendor"), "\x00\xff\x1b[2J")
+	write(filepath.Join(gpu, "max_link_width"), "")
+	require.NoError(t, os.MkdirAll(filepath.Join(gpu, "numa_node"), 0o755))
+	require.NoError(t, makePipe(filepath.Join(gpu, "max_link_speed")))
+	link := func(name, to string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		require.NoError(t, os.Symlink(to, filepath.Join(root, name)))
+	}
+	link("sys/bus/pci/devices/0000:01:00.0", "../../../devices/pci0000:00/0000:00:01.0/0000:01:00.0")
+	link("sys/bus/pci/devices/0000:02:00.0", "0000:02:00.0/0000:02:00.0")
+	link("sys/bus/pci/devices/0000:03:00.0", "../../../../../../../../../../etc")
+	link("sys/class/net/eth0", "/dev/zero")
+	link("proc/cpuinfo", "/nowhere")
+	for i := range 2 * maxEntries {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "sys/class/net", "x"+string(rune('0'+i%10))+strings.Repeat("y", i%50)), nil, 0o644))
+	}
+	write(filepath.Join(root, "var/run/nvidia-topologyd/virtualTopology.xml"), strings.Repeat("<system>", 1<<16))
+	src := Source{Files: os.DirFS(root), GPUs: []GPU{{BusID: "0000:01:00.0", SM: 90}, {BusID: "0000:02:00.0", SM: 90}, {BusID: "0000:03:00.0", SM: 90}}}
+
+	began := time.Now()
+	m, err := Detect(src, Config{})
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), time.Second)
+	system, err := m.System()
+	require.NoError(t, err)
+	require.Equal(t, 3, system.NRanks())
+	var text bytes.Buffer
+	_, err = m.Document.WriteTo(&text)
+	require.NoError(t, err)
+	require.NotContains(t, text.String(), "\x1b")
+
+	c, err := Record(src)
+	require.NoError(t, err)
+	again, err := Detect(c.Source(), Config{})
+	require.NoError(t, err)
+	require.Equal(t, anonymous(m), anonymous(again))
+}
+
+// dying is NVML of GPUs that go away once they have been named.
+type dying struct{ nvml.API }
+
+var errGone = errors.New("gone")
+
+func (dying) NVLinks(int) (nvml.Fact[[]nvml.NVLink], error) {
+	return nvml.Fact[[]nvml.NVLink]{}, errGone
+}
+func (dying) C2C(int) (nvml.Fact[nvml.C2C], error) { return nvml.Fact[nvml.C2C]{}, errGone }
+func (dying) P2P(int, int) (nvml.P2P, error)       { return nvml.P2P{}, errGone }
+
+// mute is NVML that counts no GPUs.
+type mute struct{ nvml.API }
+
+func (mute) NumDevices() (int, error) { return 0, errGone }
+
+func TestNVMLThatFails(t *testing.T) {
+	l := parseLayout(t, twoGPUs)
+	l.src.NVML = dying{l.nvml.Replay()}
+	m, err := Detect(l.src, Config{})
+	require.NoError(t, err)
+	require.Contains(t, documents(t, m), "assumed: GPU 0000:16:00.0, GPU 0000:26:00.0: NVLinks none; NVML tells none, NO_DATA")
+
+	l.src.NVML = mute{}
+	m, err = Detect(l.src, Config{})
+	require.NoError(t, err)
+	require.Contains(t, documents(t, m), "assumed: GPUs: NVLinks none; NVML tells nothing, gone")
+	l.src.GPUs = nil
+	_, err = Detect(l.src, Config{})
+	require.ErrorIs(t, err, result.ErrSystem)
+}
+
+// Captures that are none, or hold what none has, are refused.
+func TestReadCaptureRefuses(t *testing.T) {
+	c, err := Record(parseLayout(t, twoGPUs).src)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, c.Write(&b))
+	good := b.String()
+	edit := func(old, new string) string {
+		require.Contains(t, good, old)
+		return strings.Replace(good, old, new, 1)
+	}
+	for name, tt := range map[string]struct{ text, want string }{
+		"nothing":       {"", "EOF"},
+		"XML":           {"<system/>", "invalid character"},
+		"other format":  {edit(captureFormat, "a machine"), `format "a machine"`},
+		"other version": {edit(`"version": 1`, `"version": 2`), "version 2, want 1"},
+		"other field":   {edit(`"arch"`, `"bogus"`), "bogus"},
+		"two":           {good + good, "something follows"},
+		"path":          {edit(`"sys/devices/system`, `"/sys/devices/system`), "no path from the root"},
+		"deep path":     {edit(`"sys/devices/system`, `"`+strings.Repeat("a/", 100)+`system`), "no path from the root"},
+		"NVML":          {edit(`"index": 0`, `"index": 7`), "device 0 has index 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadCapture(strings.NewReader(tt.text))
+			require.ErrorContains(t, err, tt.want)
+			require.ErrorIs(t, err, result.ErrInvalidArgument)
+		})
+	}
+}
+
+// A capture has nothing that tells one machine from another of its kind.
+func TestCaptureIsAnonymous(t *testing.T) {
+	const secret = "a088:c203:00e3:1234"
+	text := `cpu GenuineIntel 6 143
+pci pci0000:15/0000:15:01.0/0000:16:00.0 class=0x030200 speed=32.0 width=16 numa=0
+net enx0011aabbccdd pci0000:25/0000:25:00.0/0000:26:00.0 operstate=up speed=1000 ifindex=2
+ib mlx5_0 pci0000:35/0000:35:00.0/0000:36:00.0 rate=400_Gb/sec state=4:_ACTIVE guid=` + secret + `
+ib mlx5_1 pci0000:45/0000:45:00.0/0000:46:00.0 rate=400_Gb/sec state=4:_ACTIVE guid=` + secret + `
+ib mlx5_2 pci0000:55/0000:55:00.0/0000:56:00.0 rate=400_Gb/sec state=4:_ACTIVE guid=a088:c203:00e3:5678
+gpu 0000:16:00.0 sm=90 uuid=GPU-12345678
+`
+	l := parseLayout(t, text)
+	l.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Secret CPU\nSerial\t: 4711\n")
+	l.write(VirtualTopology[1:], `<system version="1"><cpu numaid="0" host_hash="0x12345" arch="arm64"/></system>`)
+	l.nvml.Devices[0].Fabric = nvml.Known(nvml.Fabric{ClusterUUID: [16]byte{0xab, 0xcd}})
+	c, err := Record(l.src)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, c.Write(&b))
+	for _, secret := range []string{"aabbccdd", "a088", "12345", "4711", "Secret", "abcd", "GPU-"} {
+		require.NotContains(t, b.String(), secret)
+	}
+	m, err := Detect(c.Source(), Config{})
+	require.NoError(t, err)
+	got := documents(t, m)
+	// Equal GUIDs stay equal, others different.
+	require.Equal(t, 2, strings.Count(got, `guid="0x200000000000000"`), got)
+	m, err = Detect(c.Source(), Config{Nets: NetFilter{NoVerbs: true}})
+	require.NoError(t, err)
+	require.Contains(t, documents(t, m), `<net name="enx00000000000`)
+}
+
+func TestResolve(t *testing.T) {
+	l := parseLayout(t, "file a/b/c text\nlink x/up ..\nlink x/a ../a\nlink x/abs /a/b\nlink x/deep a/b\nlink x/out ../../../a\n")
+	tree := newTree(l.src.files())
+	for name, want := range map[string]string{
+		"a/b/c": "a/b/c", "x/a/b/c": "a/b/c", "x/abs/c": "a/b/c", "x/deep/c": "a/b/c", "x/a/../x/a/b": "a/b",
+		"x/out/b": "a/b", "x/up/x/up/a": "a", ".": ".",
+	} {
+		got, err := tree.resolve(name)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+	_, err := tree.resolve("a/d")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = tree.resolve(strings.Repeat("a/", 100))
+	require.ErrorContains(t, err, "deep")
+}
