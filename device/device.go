@@ -49,6 +49,10 @@ type Info struct {
 	RegistersPerSM   int // 32-bit registers
 	MemoryBytes      int64
 	BusID            string // PCI address, lower case; empty if there is none
+	// GPUDirectRDMA and DMABuf say whether network cards may access its memory, and
+	// whether the driver hands it out as dma-buf.
+	GPUDirectRDMA bool
+	DMABuf        bool
 }
 
 // Device is one GPU.

@@ -24,6 +24,8 @@ const (
 	maxSharedPerSM     attribute = 81
 	maxRegistersPerSM  attribute = 82
 	maxBlocksPerSM     attribute = 106
+	gpuDirectRDMA      attribute = 116 // since CUDA 11.3
+	dmaBuf             attribute = 124 // since CUDA 11.7
 	syncDomains        attribute = 126 // since CUDA 12.0
 )
 
@@ -44,6 +46,13 @@ func (l *library) attribute(a attribute, dev int32) (int, error) {
 	var v int32
 	rc := l.deviceGetAttribute.Call(uintptr(unsafe.Pointer(&v)), uintptr(a), uintptr(dev))
 	return int(v), l.check("cuDeviceGetAttribute", rc, "attribute %d, CUdevice %d", a, dev)
+}
+
+// has reports whether CUdevice dev has what an attribute asks for. A driver that
+// does not know the attribute does not have it.
+func (l *library) has(a attribute, dev int32) bool {
+	v, err := l.attribute(a, dev)
+	return err == nil && v != 0
 }
 
 // handle returns the CUdevice of GPU i.
@@ -80,6 +89,8 @@ func (l *library) info(i int) (device.Info, error) {
 		}
 	}
 	info.SM = 10*major + minor
+	info.GPUDirectRDMA = l.has(gpuDirectRDMA, dev)
+	info.DMABuf = l.has(dmaBuf, dev)
 
 	name := make([]byte, nameBytes)
 	rc := l.deviceGetName.Call(uintptr(unsafe.Pointer(&name[0])), nameBytes, uintptr(dev))
