@@ -141,6 +141,10 @@ func (s *System) NRanks() int { return len(s.byRank) }
 // not in the view.
 func (s *System) RankGPU(rank int) *Node { return s.byRank[rank] }
 
+// Document returns the topology file of the system, as NCCL would write it: fused,
+// and with its ranks.
+func (s *System) Document() *Document { return s.doc.Fused() }
+
 // Path returns the path from the GPU of one rank to that of another.
 func (s *System) Path(from, to int) *Path {
 	return s.byRank[from].Path(s.byRank[to])
