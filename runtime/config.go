@@ -3,19 +3,21 @@ package nccl
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"reflect"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/abi"
+	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/planner"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// Config says what [InitAll] makes. Devices and System are needed; the zero
-// value of every other field is a good choice. Where an NCCL_* variable and a
+// Config says what [InitAll] makes. Devices are needed; the zero value of every
+// other field is a good choice. Where an NCCL_* variable and a
 // field speak of the same thing the variable wins, as in NCCL.
 type Config struct {
 	// Devices holds the device of each rank. A device that appears several times
@@ -23,8 +25,13 @@ type Config struct {
 	Devices []device.Device
 	// System is the machine. The GPU of rank i is the one with the PCI address of
 	// Devices[i], or, where the device has none, the one with its ordinal. It must
-	// have the device's compute capability, if the description says one.
+	// have the device's compute capability, if the description says one. Nil means
+	// the machine that the program runs on, as sysfs and NVML say it is; what they do
+	// not say is in the log. (NCCL_TOPO_FILE, which does not count if System is given)
 	System *topo.System
+	// Files are those of the machine, where System is nil: the root of its file
+	// system; nil means os.DirFS("/").
+	Files fs.FS
 
 	// MinChannels and MaxChannels bound the channels of an operation, which is
 	// also the number of its CTAs on each GPU; equal, they fix it. 0 leaves the
@@ -73,6 +80,9 @@ type Config struct {
 	// that steps never wrap around. Tests set it near the values at which a
 	// protocol's flags do.
 	FirstStep uint64
+
+	topology TopologySettings
+	openNVML func() (nvml.API, error) // nil: nvml.Open
 }
 
 // MaxChannels is the most channels a communicator may have (MAXCHANNELS, NCCL
@@ -113,7 +123,11 @@ func (cfg *Config) complete() error {
 		return bad("Devices", "%w", err)
 	}
 	if cfg.System == nil {
-		return bad("System", "nil; load a topology file or a built-in description with topo.Load")
+		for _, dev := range cfg.Devices {
+			if dev.Info().BusID == "" {
+				return bad("System", "%w", errNoAddress)
+			}
+		}
 	}
 	if cfg.Kernels != nil && len(cfg.Kernels) == 0 {
 		return bad("Kernels", "names no kernel; nil means all")

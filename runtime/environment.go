@@ -147,6 +147,7 @@ func (e *environment) apply(cfg *Config) {
 	}
 	e.integer(&mixing, 0, 1, 1, "NCCL_GRAPH_MIXING_SUPPORT")
 	cfg.NoGraphMixing = mixing == 0
+	e.topology(&cfg.topology)
 	if cfg.Logger == nil {
 		cfg.Logger = e.logger()
 	}

@@ -34,7 +34,7 @@ func InitAll(ctx context.Context, cfg Config) ([]*Comm, error) {
 		return nil, err
 	}
 	i := initializer{ctx: ctx, cfg: &cfg, shared: &shared{log: cfg.Logger, observe: cfg.OnLaunch}}
-	for _, step := range []func() error{i.place, i.load, i.model, i.allocate, i.queues} {
+	for _, step := range []func() error{i.find, i.place, i.load, i.model, i.allocate, i.queues} {
 		code, err := result.Timeout, ctx.Err()
 		if err == nil {
 			code, err = result.UnhandledCUDAError, step()
@@ -57,6 +57,16 @@ type initializer struct {
 	variants []coll.Variant // canonical ones that all devices have a kernel of
 }
 
+// find finds the machine, if nobody gave it.
+func (i *initializer) find() error {
+	if i.cfg.System != nil {
+		return nil
+	}
+	system, err := i.cfg.detect()
+	i.cfg.System = system
+	return result.Wrap(result.InvalidArgument, "Config.System", err)
+}
+
 // place finds the GPU of each rank in the system, and the rings.
 func (i *initializer) place() error {
 	buses := make([]topo.BusID, len(i.cfg.Devices))
@@ -72,6 +82,9 @@ func (i *initializer) place() error {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
 	}
 	if err := i.sameSM(system); err != nil {
+		return err
+	}
+	if err := i.cfg.dump(system); err != nil {
 		return err
 	}
 	ring, err := topo.SearchRing(system)
