@@ -34,6 +34,8 @@ type Capture struct {
 	// NVML is what NVML says; nil, with NoNVML as the reason, if it says nothing.
 	NVML   *nvml.Snapshot
 	NoNVML string
+	// NoCUDA is why CUDA tells nothing, where GPUs is nil.
+	NoCUDA string
 
 	contents map[string]string   // of files that were read
 	links    map[string]string   // symbolic links, and where they lead
@@ -49,6 +51,9 @@ func (c *Capture) Source() Source {
 		s.NVML = c.NVML.Replay()
 	case c.NoNVML != "":
 		s.NoNVML = errors.New(c.NoNVML)
+	}
+	if c.NoCUDA != "" {
+		s.NoCUDA = errors.New(c.NoCUDA)
 	}
 	return s
 }
@@ -99,6 +104,7 @@ type captureDocument struct {
 	Version int                 `json:"version"`
 	Arch    string              `json:"arch,omitempty"`
 	CUDA    []GPU               `json:"cuda,omitempty"`
+	NoCUDA  string              `json:"noCuda,omitempty"`
 	NVML    json.RawMessage     `json:"nvml,omitempty"`
 	NoNVML  string              `json:"noNvml,omitempty"`
 	Files   map[string]string   `json:"files"`
@@ -110,7 +116,7 @@ type captureDocument struct {
 // Write writes the capture as JSON.
 func (c *Capture) Write(w io.Writer) error {
 	doc := captureDocument{
-		Format: captureFormat, Version: captureVersion, Arch: c.Arch, CUDA: c.GPUs, NoNVML: c.NoNVML,
+		Format: captureFormat, Version: captureVersion, Arch: c.Arch, CUDA: c.GPUs, NoCUDA: c.NoCUDA, NoNVML: c.NoNVML,
 		Files: c.contents, Links: c.links, Folders: c.told(), Refused: c.refused,
 	}
 	if c.NVML != nil {
@@ -163,9 +169,11 @@ func (doc *captureDocument) capture() (*Capture, error) {
 		return nil, fmt.Errorf("version %d, want %d", doc.Version, captureVersion)
 	case doc.NVML != nil && doc.NoNVML != "":
 		return nil, errors.New("\"nvml\" and \"noNvml\" exclude each other")
+	case doc.CUDA != nil && doc.NoCUDA != "":
+		return nil, errors.New("\"cuda\" and \"noCuda\" exclude each other")
 	}
 	c := &Capture{
-		Arch: doc.Arch, GPUs: doc.CUDA, NoNVML: doc.NoNVML,
+		Arch: doc.Arch, GPUs: doc.CUDA, NoCUDA: doc.NoCUDA, NoNVML: doc.NoNVML,
 		contents: doc.Files, links: doc.Links, folders: doc.Folders, refused: doc.Refused,
 	}
 	if doc.NVML != nil {

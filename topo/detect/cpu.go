@@ -20,8 +20,17 @@ type cpuKind struct {
 	family, model string // as NCCL has them, which is not as Linux has them
 }
 
-// kind reads what the CPUs are.
-func (b *builder) kind() cpuKind {
+// cpus returns what the CPUs are.
+func (b *builder) cpus() *cpuKind {
+	if b.kind == nil {
+		kind := b.readKind()
+		b.kind = &kind
+	}
+	return b.kind
+}
+
+// readKind reads what the CPUs are.
+func (b *builder) readKind() cpuKind {
 	const subject = "CPUs"
 	at, err := b.resolve("proc/cpuinfo")
 	var info []byte
@@ -123,11 +132,13 @@ func (b *builder) fillCPU(e *topo.Element) {
 			b.assumed("NUMA node "+numa, "affinity", "", "its cores are not known, "+reason(err))
 		}
 	}
-	b.init(e, "arch", b.cpus.arch)
-	if e.Text("arch") != "x86_64" {
+	if !e.Has("arch") {
+		e.Set("arch", b.cpus().arch)
+	}
+	if e.Text("arch") != "x86_64" || e.Has("vendor") && e.Has("familyid") && e.Has("modelid") {
 		return
 	}
-	b.init(e, "vendor", b.cpus.vendor)
-	b.init(e, "familyid", b.cpus.family)
-	b.init(e, "modelid", b.cpus.model)
+	b.init(e, "vendor", b.cpus().vendor)
+	b.init(e, "familyid", b.cpus().family)
+	b.init(e, "modelid", b.cpus().model)
 }

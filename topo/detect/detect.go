@@ -2,6 +2,7 @@ package detect
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/internal/result"
@@ -19,8 +20,9 @@ type Source struct {
 	// /proc/cpuinfo tells.
 	Arch string
 	// GPUs are those that CUDA has, by ordinal, which become the ranks. Nil: nobody
-	// asked CUDA, and NVML's GPUs do.
-	GPUs []GPU
+	// asked CUDA, or it tells nothing for the reason NoCUDA; NVML's GPUs do then.
+	GPUs   []GPU
+	NoCUDA error
 	// NVML is asked for the rest; nil, with NoNVML as the reason, if it tells
 	// nothing.
 	NVML   nvml.API
@@ -65,6 +67,21 @@ func (m *Machine) System() (*topo.System, error) {
 	return s, nil
 }
 
+// NUMANode returns the NUMA node that the GPU of a rank is below, -1 if it is not
+// known.
+func (m *Machine) NUMANode(rank int) int {
+	var below func(e *topo.Element) bool
+	below = func(e *topo.Element) bool {
+		return e.Name == topo.ElemGPU && e.Int("rank", -1) == rank || slices.ContainsFunc(e.Children, below)
+	}
+	for _, cpu := range m.Document.Root.Children {
+		if below(cpu) {
+			return cpu.Int("numaid", -1)
+		}
+	}
+	return -1
+}
+
 // Assumptions returns the facts that nobody told.
 func (m *Machine) Assumptions() []Fact {
 	var all []Fact
@@ -92,7 +109,7 @@ type builder struct {
 	parents map[*topo.Element]*topo.Element
 	filled  map[*topo.Element]bool // those that lack nothing any more
 	pci     map[topo.BusID]*topo.Element
-	cpus    cpuKind
+	kind    *cpuKind // nil until somebody asks: see cpus
 
 	managed     []*managed
 	unmanaged   []string // why NVML's other GPUs are not there
@@ -114,7 +131,6 @@ func Detect(src Source, cfg Config) (*Machine, error) {
 	doc := b.base()
 	b.root = doc.Root
 	b.compare()
-	b.cpus = b.kind()
 	for _, cpu := range b.root.Children {
 		b.fillCPU(cpu)
 	}

@@ -118,7 +118,7 @@ func (b *builder) chooseGPUs() error {
 			b.gpus = append(b.gpus, &gpu{bus: m.bus, dev: m.Index, sm: m.SM, nvml: m})
 		}
 		if len(b.gpus) > 0 {
-			b.assumed("GPUs", "order of ranks", "NVML's", "nobody asked CUDA, whose order may be another")
+			b.assumed("GPUs", "order of ranks", "NVML's", b.noCUDA()+", whose order may be another")
 		}
 	}
 	for i := range b.src.GPUs {
@@ -156,13 +156,21 @@ func (b *builder) chooseGPUs() error {
 	return nil
 }
 
+// noCUDA says why CUDA tells nothing.
+func (b *builder) noCUDA() string {
+	if b.src.NoCUDA != nil {
+		return "CUDA tells nothing (" + b.src.NoCUDA.Error() + ")"
+	}
+	return "nobody asked CUDA"
+}
+
 // noGPU is the error of a machine without one.
 func (b *builder) noGPU() error {
 	why := "CUDA has none"
 	if b.src.GPUs == nil {
-		why = "nobody asked CUDA, and NVML has none"
+		why = b.noCUDA() + ", and NVML has none"
 		if b.src.NoNVML != nil {
-			why = fmt.Sprintf("nobody asked CUDA, and NVML tells nothing, %v", b.src.NoNVML)
+			why = fmt.Sprintf("%s, and NVML tells nothing, %v", b.noCUDA(), b.src.NoNVML)
 		}
 	}
 	if len(b.unmanaged) > 0 {
@@ -208,7 +216,7 @@ func (b *builder) gdr(g *gpu, e *topo.Element) {
 	case g.cuda == nil:
 		// As NCCL takes it where the driver is too old to be asked.
 		e.Set("gdr", "1")
-		b.assumed(g.subject(), "gdr", "1", "nobody asked CUDA for GPU_DIRECT_RDMA_SUPPORTED")
+		b.assumed(g.subject(), "gdr", "1", b.noCUDA()+", of which it is the attribute GPU_DIRECT_RDMA_SUPPORTED")
 	case g.cuda.GDR:
 		e.Set("gdr", "1")
 		b.measured(g.subject(), "gdr", "1", fromCUDA)

@@ -22,6 +22,7 @@ func (b *builder) base() *topo.Document {
 	if b.cfg.File == nil {
 		return empty
 	}
+	b.measured("machine", "topology", "as the file says, completed", b.cfg.File.Name)
 	doc := &topo.Document{Root: b.cfg.File.Root.Clone()}
 	b.notesOfFile = b.cfg.File.Notes
 	b.take(doc.Root, nil)
@@ -38,7 +39,6 @@ func (b *builder) virtual() *topo.Document {
 	if err == nil {
 		var doc *topo.Document
 		if doc, err = topo.Parse(VirtualTopology, data); err == nil {
-			b.measured("machine", "topology", "as "+VirtualTopology+" says, completed", VirtualTopology)
 			return doc
 		}
 	}

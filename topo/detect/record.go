@@ -34,6 +34,9 @@ func Record(src Source) (*Capture, error) {
 	} else if src.NoNVML != nil {
 		c.NoNVML = src.NoNVML.Error()
 	}
+	if src.NoCUDA != nil {
+		c.NoCUDA = src.NoCUDA.Error()
+	}
 	src.captured = &recorder{src.files(), c}
 	empty := &topo.Document{Root: &topo.Element{Name: topo.ElemSystem}}
 	empty.Root.Set("version", fmt.Sprint(topo.Version))

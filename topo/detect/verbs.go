@@ -160,7 +160,7 @@ func (b *builder) netGDR() string {
 		}
 	}
 	if !asked {
-		b.assumed(subject, "gdr", "0", "nvidia_peermem is not loaded, and nobody asked CUDA for DMA_BUF_SUPPORTED")
+		b.assumed(subject, "gdr", "0", "nvidia_peermem is not loaded; "+b.noCUDA()+", which may support dma-buf")
 		return "0"
 	}
 	b.assumed(subject, "gdr", "1", "CUDA supports dma-buf, and that the cards do is not asked")
