@@ -141,6 +141,9 @@ func (s *System) NRanks() int { return len(s.byRank) }
 // not in the view.
 func (s *System) RankGPU(rank int) *Node { return s.byRank[rank] }
 
+// Label names a node in a few words, as String does.
+func (s *System) Label(n *Node) string { return s.describe(n) }
+
 // Document returns the topology file of the system, as NCCL would write it: fused,
 // and with its ranks.
 func (s *System) Document() *Document { return s.doc.Fused() }
