@@ -31,11 +31,12 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		Dir:   dir,
 		Setup: setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status,
-			"report": decodeReport,
-			"doctor": decodeDoctor,
-			"litmus": decodeLitmus,
-			"graph":  decodeGraph,
+			"status":   status,
+			"report":   decodeReport,
+			"doctor":   decodeDoctor,
+			"litmus":   decodeLitmus,
+			"graph":    decodeGraph,
+			"topology": decodeTopology,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -129,5 +130,25 @@ func decodeGraph(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if len(d.Rings) != d.Channels || len(d.Trees) != d.Channels || len(d.RankToNode) != d.NRanks {
 		ts.Fatalf("%d rings, %d trees, %d nodes of ranks", len(d.Rings), len(d.Trees), len(d.RankToNode))
+	}
+}
+
+// decodeTopology reads a file that must be a document of nccl-run topo with at least
+// the given number of facts: topology file facts.
+func decodeTopology(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: topology file facts")
+	}
+	d, err := report.DecodeTopology(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	least, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if len(d.Facts) < least || len(d.Nodes) == 0 || len(d.Links) == 0 {
+		ts.Fatalf("%d facts, %d nodes, %d links", len(d.Facts), len(d.Nodes), len(d.Links))
+	}
+	for i, n := range d.Nodes {
+		if n.ID != i {
+			ts.Fatalf("node %d has id %d", i, n.ID)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func newDoctor(p *Process) *cobra.Command {
 			Cache:    p.cache(),
 			Getenv:   lookup(p.Environ),
 			LookPath: exec.LookPath,
-			Sysfs:    sysfs,
+			Files:    root(),
 		})
 		if asJSON {
 			return report.Write(p.Stdout)

@@ -16,6 +16,7 @@ var speaking = []struct {
 }{
 	{"algo", []string{"NCCL_ALGO"}},
 	{"proto", []string{"NCCL_PROTO"}},
+	{"topo", []string{"NCCL_TOPO_FILE"}},
 	{"channels", []string{
 		"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS",
 		"NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS",
@@ -89,11 +90,7 @@ func (e *environment) notes() []string {
 		notes = append(notes, "flags win: "+strings.Join(wins, ", "))
 	}
 	if ignored != nil {
-		note := fmt.Sprintf("set, but not honoured here: %s; docs/ENVIRONMENT.md lists what is", strings.Join(ignored, " "))
-		if slices.Contains(ignored, "NCCL_TOPO_FILE") {
-			note += "; a topology file is given with --topo"
-		}
-		notes = append(notes, note)
+		notes = append(notes, fmt.Sprintf("set, but not honoured here: %s; docs/ENVIRONMENT.md lists what is", strings.Join(ignored, " ")))
 	}
 	return notes
 }

@@ -85,7 +85,7 @@ func newFlags() *flagSet {
 	add("device", "", choice(&o.device, "name", "device", "auto", "cuda", "sim"),
 		"cuda: real GPUs; sim: the PTX machine; auto: cuda where there is one, else sim (default auto)")
 	add("topo", "", text(&o.Topology, "name|file"),
-		"the machine: "+machineNames()+", or a topology file of NCCL (default: dgx-h100 on the PTX machine, on GPUs what NVML tells)")
+		"the machine: "+machineNames()+", a topology file of NCCL, or what nccl-run topo capture wrote (default: dgx-h100 on the PTX machine, on GPUs this machine)")
 
 	add = f.section("What it runs")
 	add("algo", "", algorithms(&o.Algos), "algorithm, or auto (default auto)")

@@ -7,7 +7,9 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/hardware"
 	"github.com/ncclgo/ncclgo/device/cuda"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/detect"
 )
 
 // gpus are the GPUs of this machine.
@@ -32,7 +34,8 @@ func openGPUs(p *Process, connections int) (*gpus, error) {
 	return nil, &cuda.OldGPUError{Name: first.Name, SM: first.SM}
 }
 
-// machine returns the GPUs as a machine, connected as --topo or else NVML says. A
+// machine returns the GPUs as a machine, connected as --topo says, or else as they
+// are found to be. A
 // --topo that lacks them is another machine's: where the device may be chosen,
 // that is simulated.
 func (g *gpus) machine(p *Process, o *options) (*bench.Machine, defaults, error) {
@@ -45,7 +48,7 @@ func (g *gpus) machine(p *Process, o *options) (*bench.Machine, defaults, error)
 	}
 	if lacking := g.lacking(system, max(1, o.Threads*o.GPUs)); lacking != "" {
 		if o.device == "auto" {
-			return simulated(o, fmt.Sprintf("topology %s is not this machine's, it lacks GPU %s", o.Topology, lacking))
+			return simulated(p, o, fmt.Sprintf("topology %s is not this machine's, it lacks GPU %s", o.Topology, lacking))
 		}
 		return nil, defaults{}, refusef("--topo %s: it lacks GPU %s of this machine; leave it out, or simulate that machine with --device sim", o.Topology, lacking)
 	}
@@ -61,11 +64,19 @@ func (g *gpus) system(p *Process, o *options) (*topo.System, error) {
 	if o.Topology != "" {
 		return loadTopology(o.Topology)
 	}
-	inv, err := hardware.Take(g.driver, p.openNVML, sysfs)
+	inv, err := hardware.Take(g.driver, p.openNVML, root())
 	if err != nil {
 		return nil, refusef("--device cuda: %w", err)
 	}
-	system, err := inv.Topology()
+	cfg, err := detection(p)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := detect.Detect(inv.Source(), cfg)
+	if err != nil {
+		return nil, refusef("--device cuda: %w", err)
+	}
+	system, err := machine.System()
 	if err != nil {
 		return nil, refusef("--device cuda: the topology of this machine: %w; give one with --topo", err)
 	}
@@ -87,4 +98,18 @@ func (g *gpus) lacking(system *topo.System, n int) string {
 		}
 	}
 	return ""
+}
+
+// detection returns what the variables say of how machines are seen.
+func detection(p *Process) (detect.Config, error) {
+	settings, err := nccl.ReadTopologySettings(lookup(p.Environ))
+	if err != nil {
+		return detect.Config{}, refused{err}
+	}
+	cfg, err := settings.Detection(root())
+	if err != nil {
+		return detect.Config{}, refused{err}
+	}
+	cfg.Visible, _ = lookup(p.Environ)("CUDA_VISIBLE_DEVICES")
+	return cfg, nil
 }

@@ -14,6 +14,7 @@ Usage:
   nccl-run doctor [--json]      say what this machine has and lacks
   nccl-run graph [flags]        show the channels of a machine, or of many
   nccl-run litmus [flags]       show what the PTX machine's weak memory does
+  nccl-run topo [flags]         show a machine: what is measured, what is assumed
   nccl-run warm [flags]         assemble the kernels for this machine's GPUs
 
 nccl-run all-reduce -h lists the flags.

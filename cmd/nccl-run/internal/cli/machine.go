@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/device/cuda"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/detect"
 )
 
 func machineNames() string { return strings.Join(topo.Builtins(), ", ") }
@@ -56,8 +61,8 @@ func kindOf(mode os.FileMode) string {
 	}
 }
 
-// sysfs is where Linux tells of devices.
-const sysfs = "/sys"
+// root holds the files of this machine.
+func root() fs.FS { return os.DirFS("/") }
 
 // leastSM is the oldest GPU that the kernels run on, compute capability times 10.
 const leastSM = 70
@@ -68,14 +73,14 @@ func chooseMachine(p *Process, o *options) (*bench.Machine, defaults, error) {
 	began := time.Now()
 	m, d, err := func() (*bench.Machine, defaults, error) {
 		if o.device == "sim" {
-			return simulated(o, "as asked")
+			return simulated(p, o, "as asked")
 		}
 		g, err := openGPUs(p, bench.Connections(min(o.RanksPerGPU, bench.MaxRanksPerGPU)))
 		switch {
 		case err != nil && o.device == "cuda":
 			return nil, defaults{}, refusef("--device cuda: %w; nccl-run doctor says what to do", err)
 		case err != nil:
-			return simulated(o, reason(err))
+			return simulated(p, o, reason(err))
 		}
 		return g.machine(p, o)
 	}()
@@ -97,10 +102,12 @@ func reason(err error) string {
 }
 
 // simulated returns the PTX machine.
-func simulated(o *options, why string) (*bench.Machine, defaults, error) {
-	if o.Topology == "" {
-		o.Topology = simDefaults.topology
+func simulated(p *Process, o *options, why string) (*bench.Machine, defaults, error) {
+	settings, err := nccl.ReadTopologySettings(lookup(p.Environ))
+	if err != nil {
+		return nil, defaults{}, refused{err}
 	}
+	o.Topology = cmp.Or(o.Topology, settings.File, simDefaults.topology)
 	system, err := loadTopology(o.Topology)
 	if err != nil {
 		return nil, defaults{}, err
@@ -117,8 +124,18 @@ func simulated(o *options, why string) (*bench.Machine, defaults, error) {
 	return m, d, nil
 }
 
+// loadTopology returns the machine that --topo names: a built-in description, a
+// topology file, or a capture.
 func loadTopology(name string) (*topo.System, error) {
-	system, err := topo.Load(name, readMachineFile)
+	machine, err := replay(name, detect.Config{})
+	var system *topo.System
+	switch {
+	case err != nil:
+	case machine != nil:
+		system, err = machine.System()
+	default:
+		system, err = topo.Load(name, readMachineFile)
+	}
 	if err != nil {
 		return nil, refusef("--topo: %w", err) // which names it
 	}
@@ -126,4 +143,22 @@ func loadTopology(name string) (*topo.System, error) {
 		return nil, refusef("--topo %s: no GPU in it", name)
 	}
 	return system, nil
+}
+
+// replay detects the machine of a capture; nil if the file is none.
+func replay(name string, cfg detect.Config) (*detect.Machine, error) {
+	data, err := readMachineFile(name)
+	if err != nil || !detect.IsCapture(data) {
+		return nil, nil // a name, or a topology file, which says what is wrong with it
+	}
+	capture, err := detect.ReadCapture(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	machine, err := detect.Detect(capture.Source(), cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	machine.Document.Name = name
+	return machine, nil
 }

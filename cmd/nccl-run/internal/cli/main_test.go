@@ -32,6 +32,8 @@ func TestHelp(t *testing.T) {
 		"help_doctor.txt":     {"doctor", "-h"},
 		"help_graph.txt":      {"graph", "-h"},
 		"help_litmus.txt":     {"litmus", "-h"},
+		"help_topo.txt":       {"topo", "-h"},
+		"help_capture.txt":    {"topo", "capture", "-h"},
 		"help_warm.txt":       {"warm", "-h"},
 	} {
 		status, stdout, stderr := command(args...)

@@ -45,7 +45,7 @@ func advise(r *Report, noDriver error) []Advice {
 		add("NVML", "without it NVLinks are not seen and channels are chosen for PCIe: install the driver whole, or let it into the container (NVIDIA_DRIVER_CAPABILITIES=utility), or give the machine with --topo")
 	}
 	if len(r.GPUs) > 0 && r.Topology.Problem != "" {
-		add("topology", "give the machine with --topo: a file that NCCL wrote with NCCL_TOPO_DUMP_FILE")
+		add("topology", "see the topology's line above; set NCCL_TOPO_FILE, or give --topo, to a file that NCCL wrote with NCCL_TOPO_DUMP_FILE")
 	}
 	switch {
 	case r.Device == "cuda" && r.Cache.Problem != "":

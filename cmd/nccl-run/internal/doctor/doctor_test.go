@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,7 +40,7 @@ func TestNoDriver(t *testing.T) {
 	r := settle(Examine(&Host{
 		OpenCUDA: func() (*cuda.Driver, error) { return nil, cuda.ErrNoDriver },
 		OpenNVML: func() (nvml.API, error) { return nil, nvml.ErrNoNVML },
-		Cache:    cuda.CacheConfig{Off: true}, Getenv: noVariables, LookPath: absent, Sysfs: t.TempDir(),
+		Cache:    cuda.CacheConfig{Off: true}, Getenv: noVariables, LookPath: absent, Files: fstest.MapFS{},
 	}))
 	require.Equal(t, "sim", r.Device)
 	golden.Check(t, "nccl-run/doctor_no_driver.txt", r.text(t))
@@ -67,12 +68,13 @@ func h200x2(t *testing.T) *Report {
 	h200 := device.Info{Name: "NVIDIA H200", SM: 90, NumSMs: 132, MemoryBytes: 150_000_000_000}
 	one, two := h200, h200
 	one.BusID, two.BusID = "0000:00:06.0", "0000:00:07.0"
-	inv, err := hardware.Take(cards{one, two}, func() (nvml.API, error) { return s.Replay(), nil }, t.TempDir())
+	inv, err := hardware.Take(cards{one, two}, func() (nvml.API, error) { return s.Replay(), nil }, fstest.MapFS{})
 	require.NoError(t, err)
 	r := settle(&Report{Format: formatName, Version: Version, Device: "cuda", Driver: Driver{CUDA: 13000, Connections: 8}})
 	r.Cache = Cache{Dir: "/home/me/.cache/ncclgo", Entries: 60, Bytes: 450 << 10, MaxBytes: 256 << 20}
 	r.Clang = "/usr/bin/clang-19"
 	r.inventory(inv)
+	r.topology(inv, &Host{Files: fstest.MapFS{}, Getenv: noVariables})
 	r.Advice = advise(r, nil)
 	return r
 }

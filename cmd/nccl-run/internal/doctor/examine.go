@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/ncclgo/ncclgo/device/cuda"
 	"github.com/ncclgo/ncclgo/generated"
 	"github.com/ncclgo/ncclgo/internal/nvml"
+	nccl "github.com/ncclgo/ncclgo/runtime"
+	"github.com/ncclgo/ncclgo/topo/detect"
 )
 
 // Host is how the machine is asked.
@@ -20,7 +23,7 @@ type Host struct {
 	Cache    cuda.CacheConfig
 	Getenv   func(name string) (value string, ok bool)
 	LookPath func(program string) (string, error)
-	Sysfs    string // "/sys"
+	Files    fs.FS // of the machine, as os.DirFS("/") has them
 }
 
 // variables are what the CUDA driver reads and what changes how ncclgo runs.
@@ -77,12 +80,13 @@ func (r *Report) cache(c cuda.Cache) {
 // examine looks at what a driver has, and closes it.
 func (r *Report) examine(driver *cuda.Driver, h *Host) error {
 	r.Driver.CUDA, r.Driver.Connections = driver.Version(), driver.Connections()
-	inv, err := hardware.Take(driver, h.OpenNVML, h.Sysfs)
+	inv, err := hardware.Take(driver, h.OpenNVML, h.Files)
 	if err != nil {
 		_ = driver.Close() // the first error says more
 		return err
 	}
 	r.inventory(inv)
+	r.topology(inv, h)
 	for i := range r.GPUs {
 		if _, err := driver.Open(i); err != nil {
 			r.GPUs[i].Problem = err.Error()
@@ -102,8 +106,8 @@ func (r *Report) inventory(inv *hardware.Inventory) {
 	}
 	for _, g := range inv.GPUs {
 		gpu := GPU{
-			Name: g.Name, SM: g.SM, SMs: g.NumSMs, MemoryBytes: g.MemoryBytes, BusID: g.BusID, NUMANode: g.NUMANode,
-			NVLinks: len(g.Links), Peer: g.Peer, NVLink: g.NVLinkPeer,
+			Name: g.Name, SM: g.SM, SMs: g.NumSMs, MemoryBytes: g.MemoryBytes, BusID: g.BusID, NUMANode: -1,
+			NVLinks: g.Links, Peer: g.Peer, NVLink: g.NVLinkPeer,
 		}
 		gpu.UUID, _ = g.Device.UUID.Get()
 		gpu.MIG, _ = g.Device.MIG.Get()
@@ -112,7 +116,19 @@ func (r *Report) inventory(inv *hardware.Inventory) {
 		}
 		r.GPUs = append(r.GPUs, gpu)
 	}
-	system, err := inv.Topology()
+}
+
+// topology writes how the GPUs are connected: what was found, and what was assumed.
+func (r *Report) topology(inv *hardware.Inventory, h *Host) {
+	machine, err := look(inv, h)
+	if err != nil {
+		r.Topology.Problem = err.Error()
+		return
+	}
+	for rank := range r.GPUs {
+		r.GPUs[rank].NUMANode = machine.NUMANode(rank)
+	}
+	system, err := machine.System()
 	if err != nil {
 		r.Topology.Problem = err.Error()
 		return
@@ -121,4 +137,17 @@ func (r *Report) inventory(inv *hardware.Inventory) {
 		r.Topology.Notes = append(r.Topology.Notes, n.Text)
 	}
 	r.Topology.Text = system.String()
+}
+
+// look detects the machine as communicators would.
+func look(inv *hardware.Inventory, h *Host) (*detect.Machine, error) {
+	settings, err := nccl.ReadTopologySettings(h.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := settings.Detection(h.Files)
+	if err != nil {
+		return nil, err
+	}
+	return detect.Detect(inv.Source(), cfg)
 }

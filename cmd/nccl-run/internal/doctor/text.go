@@ -109,6 +109,9 @@ func (t *text) topology(found Topology) {
 	for _, n := range found.Notes {
 		t.row("", "%s", n)
 	}
+	if len(found.Notes) > 0 {
+		t.row("", "to correct this: nccl-run topo --dump FILE, change FILE, and set NCCL_TOPO_FILE to its name")
+	}
 }
 
 func (t *text) cache(c Cache) {

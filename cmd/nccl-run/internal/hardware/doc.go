@@ -1,9 +1,8 @@
 // Package hardware says which GPUs this machine has, as the CUDA driver and NVML
-// tell, and makes a topology of them.
+// tell, and hands them to topology detection (topo/detect).
 //
-// It knows nothing of collectives and of no command line. What neither tells it
-// assumes, and says so: in the notes of the topology.
+// It knows nothing of collectives and of no command line, and judges nothing.
 //
-// Start reading at [Take], which asks once, then [Inventory.Topology]. An
-// Inventory is read-only once taken.
+// Start reading at [Take], which asks once, then [Inventory.Source]. An Inventory
+// is read-only once taken.
 package hardware

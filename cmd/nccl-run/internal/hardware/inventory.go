@@ -2,15 +2,13 @@ package hardware
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path"
-	"strconv"
-	"strings"
+	"io/fs"
+	"runtime"
 
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/detect"
 )
 
 // Inventory is what is known of the machine's GPUs.
@@ -19,20 +17,22 @@ type Inventory struct {
 	// NVML is what NVML says of the driver; NoNVML is why it says nothing, or nil.
 	NVML   nvml.System
 	NoNVML error
+
+	files    fs.FS
+	snapshot *nvml.Snapshot // nil with NoNVML
 }
 
 // GPU is what is known of one GPU.
 type GPU struct {
 	device.Info // what CUDA says
 
-	NUMANode int // of the CPU that it hangs under, -1 if not known
 	// Peer[j] says whether it can access the memory of GPU j, by CUDA.
 	Peer []bool
 
 	// Known to NVML; else all that follows is zero.
 	Managed bool
 	Device  nvml.Device
-	Links   []nvml.NVLink // active ones
+	Links   int // NVLinks that are active
 	Fabric  nvml.Fact[nvml.Fabric]
 	// NVLinkPeer[j] says whether it can access the memory of GPU j over NVLink.
 	NVLinkPeer []bool
@@ -44,12 +44,12 @@ type CUDA interface {
 	CanAccessPeer(i, j int) (bool, error)
 }
 
-// Take asks the driver, and NVML unless openNVML fails. sysfs is where the kernel
-// tells of devices, "/sys".
-func Take(driver CUDA, openNVML func() (nvml.API, error), sysfs string) (*Inventory, error) {
-	inv := &Inventory{}
+// Take asks the driver, and NVML unless openNVML fails. files are the machine's, as
+// os.DirFS("/") has them.
+func Take(driver CUDA, openNVML func() (nvml.API, error), files fs.FS) (*Inventory, error) {
+	inv := &Inventory{files: files}
 	for i, info := range driver.Infos() {
-		inv.GPUs = append(inv.GPUs, GPU{Info: info, NUMANode: numaNode(sysfs, info.BusID)})
+		inv.GPUs = append(inv.GPUs, GPU{Info: info})
 		for j := range driver.Infos() {
 			can := false
 			if i != j {
@@ -61,96 +61,80 @@ func Take(driver CUDA, openNVML func() (nvml.API, error), sysfs string) (*Invent
 			inv.GPUs[i].Peer = append(inv.GPUs[i].Peer, can)
 		}
 	}
-	api, err := openNVML()
-	if err == nil {
-		inv.NVML = api.System()
-		err = errors.Join(inv.manage(api), api.Close())
+	inv.snapshot, inv.NoNVML = Snapshot(openNVML)
+	if inv.snapshot != nil {
+		inv.NVML = inv.snapshot.System
+		inv.manage()
 	}
-	inv.NoNVML = err
 	return inv, nil
 }
 
-// numaNode returns the NUMA node of a PCI device, -1 if it is not known.
-func numaNode(sysfs, bus string) int {
-	text, err := os.ReadFile(path.Join(sysfs, "bus/pci/devices", bus, "numa_node"))
+// Snapshot asks NVML all it knows.
+func Snapshot(openNVML func() (nvml.API, error)) (*nvml.Snapshot, error) {
+	api, err := openNVML()
 	if err != nil {
-		return -1
+		return nil, err
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || n < 0 {
-		return -1
+	s, err := nvml.Capture(api)
+	if err = errors.Join(err, api.Close()); err != nil {
+		return nil, err
 	}
-	return n
+	return s, nil
 }
 
 // manage adds what NVML knows. Its numbers are not CUDA's: GPUs are matched by
 // their PCI addresses.
-func (inv *Inventory) manage(api nvml.API) error {
-	n, err := api.NumDevices()
-	if err != nil {
-		return err
-	}
-	byBus := map[topo.BusID]nvml.Device{}
-	for i := range n {
+func (inv *Inventory) manage() {
+	byBus := map[topo.BusID]*nvml.DeviceSnapshot{}
+	for i := range inv.snapshot.Devices {
+		d := &inv.snapshot.Devices[i]
 		// One that cannot be reached is none that this process may use.
-		if d, err := api.Device(i); err == nil {
-			if bus, err := topo.ParseBusID(d.BusID); err == nil {
-				byBus[bus] = d
-			}
+		if bus, err := topo.ParseBusID(d.Device.BusID); err == nil && d.Unreachable == nvml.Success {
+			byBus[bus] = d
 		}
 	}
+	found := make([]*nvml.DeviceSnapshot, len(inv.GPUs))
 	for i := range inv.GPUs {
 		g := &inv.GPUs[i]
 		bus, err := topo.ParseBusID(g.BusID)
-		if err != nil {
-			return fmt.Errorf("GPU %d: %w", i, err)
-		}
-		if g.Device, g.Managed = byBus[bus]; !g.Managed {
+		if found[i] = byBus[bus]; err != nil || found[i] == nil {
 			continue
 		}
-		links, err := api.NVLinks(g.Device.Index)
-		if err != nil {
-			return err
-		}
-		all, _ := links.Get()
-		for _, l := range all {
+		g.Managed, g.Device, g.Fabric = true, found[i].Device, found[i].Fabric
+		links, _ := found[i].NVLinks.Get()
+		for _, l := range links {
 			if active, _ := l.Active.Get(); active {
-				g.Links = append(g.Links, l)
+				g.Links++
 			}
 		}
-		if g.Fabric, err = api.Fabric(g.Device.Index); err != nil {
-			return err
-		}
 	}
-	return inv.nvlinkPeers(api)
-}
-
-func (inv *Inventory) nvlinkPeers(api nvml.API) error {
 	for i := range inv.GPUs {
-		g := &inv.GPUs[i]
 		for j := range inv.GPUs {
 			over := false
-			if i != j && g.Managed && inv.GPUs[j].Managed {
-				p, err := api.P2P(g.Device.Index, inv.GPUs[j].Device.Index)
-				if err != nil {
-					return err
-				}
-				status, known := p.NVLink.Get()
+			if i != j && found[i] != nil && found[j] != nil {
+				status, known := found[i].P2P[found[j].Device.Index].NVLink.Get()
 				over = known && status == nvml.P2POK
 			}
-			g.NVLinkPeer = append(g.NVLinkPeer, over)
+			inv.GPUs[i].NVLinkPeer = append(inv.GPUs[i].NVLinkPeer, over)
 		}
 	}
-	return nil
 }
 
-// Usable returns how many GPUs are of compute capability sm, times 10, or newer.
-func (inv *Inventory) Usable(sm int) int {
-	n := 0
+// Source returns the machine to be detected.
+func (inv *Inventory) Source() detect.Source {
+	src := Source(inv.snapshot, inv.NoNVML, nil, inv.files)
 	for _, g := range inv.GPUs {
-		if g.SM >= sm {
-			n++
-		}
+		src.GPUs = append(src.GPUs, detect.GPU{BusID: g.BusID, SM: g.SM, GDR: g.GPUDirectRDMA, DMABuf: g.DMABuf})
 	}
-	return n
+	return src
+}
+
+// Source returns a machine whose GPUs are NVML's: CUDA tells nothing for the reason
+// noCUDA, or nobody asks it.
+func Source(snapshot *nvml.Snapshot, noNVML, noCUDA error, files fs.FS) detect.Source {
+	src := detect.Source{Files: files, Arch: runtime.GOARCH, NoNVML: noNVML, NoCUDA: noCUDA}
+	if snapshot != nil {
+		src.NVML = snapshot.Replay()
+	}
+	return src
 }
