@@ -209,7 +209,8 @@ func classOf(class string) deviceClass {
 // pci adds a PCI device and what is below it.
 func (b *builder) pci(e *Element, parent *Node) error {
 	bw, known := pciBW(e.Text("link_speed"), e.Int("link_width", 0))
-	if !known {
+	// Where no file says so, whoever made the element has said what is assumed.
+	if !known && e.Line > 0 {
 		b.note(e, "unknown link_speed %q: %d Gbit/s a lane assumed", e.Text("link_speed"), pciSpeedUnknown/10)
 	}
 	bus := e.BusID("busid")

@@ -103,20 +103,7 @@ func (l *layout) line(t *testing.T, what string, words []string) {
 	case "pci":
 		l.pci(words[0], keys)
 	case "net":
-		at := "sys/devices/virtual/net/" + words[0]
-		if words[1] != "virtual" {
-			at = "sys/devices/" + words[1] + "/net/" + words[0]
-			l.link(at+"/device", "../..")
-		}
-		for _, key := range []string{"operstate", "speed", "ifindex"} {
-			if keys[key] != "" {
-				l.write(at+"/"+key, keys[key]+"\n")
-			}
-		}
-		if keys["master"] != "" {
-			l.link(at+"/master", "/sys/class/net/"+keys["master"])
-		}
-		l.link("sys/class/net/"+words[0], "/"+at)
+		l.net(words[0], words[1], keys)
 	case "ib":
 		at := "sys/devices/" + words[1] + "/infiniband/" + words[0]
 		l.link(at+"/device", "../..")
@@ -164,6 +151,24 @@ func (l *layout) write(name, text string) {
 
 func (l *layout) link(name, to string) {
 	l.files[name] = &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink | 0o777}
+}
+
+// net adds a network interface of the device at a path, or a virtual one.
+func (l *layout) net(name, device string, keys map[string]string) {
+	at := "sys/devices/virtual/net/" + name
+	if device != "virtual" {
+		at = "sys/devices/" + device + "/net/" + name
+		l.link(at+"/device", "../..")
+	}
+	for _, key := range []string{"operstate", "speed", "ifindex"} {
+		if keys[key] != "" {
+			l.write(at+"/"+key, keys[key]+"\n")
+		}
+	}
+	if keys["master"] != "" {
+		l.link(at+"/master", "/sys/class/net/"+keys["master"])
+	}
+	l.link("sys/class/net/"+name, "/"+at)
 }
 
 // pci adds a device and bridges above it that are like it.

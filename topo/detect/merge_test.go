@@ -202,6 +202,8 @@ func TestNatural(t *testing.T) {
 	require.Positive(t, natural("mlx5_10", "mlx5_2"))
 	require.Negative(t, natural("ib0", "mlx5_0"))
 	require.Negative(t, natural("a", "a0"))
+	require.Negative(t, natural("rdmap79s0", "rdmap113s0"))
+	require.Negative(t, natural("rdmap79s0", "rdmap79s1"))
 	require.Zero(t, natural("a1", "a1"))
 }
 

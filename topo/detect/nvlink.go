@@ -37,7 +37,7 @@ func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 	var order []string
 	down, hidden := 0, 0
 	for _, l := range links {
-		target, use := b.target(g, l)
+		target, use := target(l)
 		if !use {
 			down++
 			continue
@@ -70,7 +70,7 @@ func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 }
 
 // target returns where a link leads, and whether it is of use.
-func (b *builder) target(g *gpu, l nvml.NVLink) (string, bool) {
+func target(l nvml.NVLink) (string, bool) {
 	if active, known := l.Active.Get(); !known || !active {
 		return "", false
 	}
@@ -82,7 +82,7 @@ func (b *builder) target(g *gpu, l nvml.NVLink) (string, bool) {
 	if !known || err != nil || strings.Trim(remote, "f:.0") == "" && strings.HasPrefix(remote, "f") {
 		return hiddenSwitch, true
 	}
-	return bus.String(), bus != g.bus
+	return bus.String(), true
 }
 
 // refused returns why no peer access goes over the links to a target, "" if some

@@ -142,14 +142,15 @@ func (b *builder) adopt(parent, e *topo.Element) {
 	b.parents[e] = parent
 }
 
-// unknownSpeed and unknownWidth are what NCCL takes a link for of which nothing
-// is known: 6 Gbit/s a lane after coding, and 16 lanes (NCCL v2.30
-// src/graph/topo.cc).
+// What NCCL writes of a link of which nothing is known, and takes for 6 Gbit/s a
+// lane and 16 lanes (NCCL v2.30 src/graph/topo.cc).
 const (
-	unknownSpeed = "8.0 GT/s PCIe"
-	unknownWidth = 16
-	maxWidth     = 64 // of a topology file
+	unknownSpeed = ""
+	unknownWidth = "0"
 )
+
+// maxWidth is the most lanes of a topology file.
+const maxWidth = 64
 
 // link sets what a device's link carries: the least of what the device and the
 // port above it can.
@@ -172,7 +173,7 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 			b.measured(subject, "link_speed", e.Text("link_speed"), fromNVML)
 		default:
 			e.Set("link_speed", unknownSpeed)
-			b.assumed(subject, "link_speed", unknownSpeed, "nothing tells it")
+			b.assumed(subject, "link_speed", unknownSpeed, "nothing tells it, so 6 Gbit/s a lane are taken")
 		}
 	}
 	if e.Has("link_width") {
@@ -184,15 +185,15 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 		e.Set("link_width", strconv.Itoa(min(device, port)))
 		b.measured(subject, "link_width", e.Text("link_width"), fromSysfs)
 	case device > 0 && b.onRootBus(at):
-		// NCCL takes the width of the missing port for 0, and 0 for 16 lanes.
-		e.Set("link_width", "0")
-		b.assumed(subject, "link_width", "0", fmt.Sprintf("no port above tells its width, so %d lanes are taken", unknownWidth))
+		// NCCL takes the width of the missing port for 0.
+		e.Set("link_width", unknownWidth)
+		b.assumed(subject, "link_width", "", "no port above tells its own, so 16 lanes are taken")
 	case hasNVML:
 		e.Set("link_width", strconv.Itoa(nvml.Width))
 		b.measured(subject, "link_width", e.Text("link_width"), fromNVML)
 	default:
-		e.Set("link_width", strconv.Itoa(unknownWidth))
-		b.assumed(subject, "link_width", strconv.Itoa(unknownWidth), "nothing tells it")
+		e.Set("link_width", unknownWidth)
+		b.assumed(subject, "link_width", "", "nothing tells it, so 16 lanes are taken")
 	}
 }
 

@@ -167,20 +167,36 @@ func (b *builder) netGDR() string {
 	return "1"
 }
 
-// natural compares names with numbers in them: mlx5_2 is before mlx5_10.
+// natural compares names with numbers in them, which count as numbers: mlx5_2 is
+// before mlx5_10, and rdmap79s0 before rdmap113s0.
 func natural(x, y string) int {
-	trim := func(s string) (string, int) {
-		head := strings.TrimRight(s, "0123456789")
-		n, err := strconv.Atoi(s[len(head):])
-		if err != nil {
-			n = -1
+	restX, restY := x, y
+	for restX != "" && restY != "" {
+		headX, nX, tailX := cutNumber(restX)
+		headY, nY, tailY := cutNumber(restY)
+		if c := cmp.Or(cmp.Compare(headX, headY), cmp.Compare(nX, nY)); c != 0 {
+			return c
 		}
-		return head, n
+		restX, restY = tailX, tailY
 	}
-	headX, nX := trim(x)
-	headY, nY := trim(y)
-	return cmp.Or(cmp.Compare(headX, headY), cmp.Compare(nX, nY), cmp.Compare(x, y))
+	return cmp.Or(cmp.Compare(len(restX), len(restY)), cmp.Compare(x, y))
 }
+
+// cutNumber cuts a name at its first number; -1 stands for none.
+func cutNumber(s string) (head string, n int, tail string) {
+	from := strings.IndexAny(s, digits)
+	if from < 0 {
+		return s, -1, ""
+	}
+	tail = strings.TrimLeft(s[from:], digits)
+	n, err := strconv.Atoi(s[from : len(s)-len(tail)])
+	if err != nil {
+		n = -1 // as good as any that has so many digits
+	}
+	return s[:from], n, tail
+}
+
+const digits = "0123456789"
 
 // ports adds the network ports: those of verbs if there are any, else those of
 // sockets. A port that a file has keeps its place and what is said of it there.
