@@ -28,13 +28,18 @@ func TestCgo(t *testing.T) {
 	t.Run("fails to start", func(t *testing.T) { testStartFails(t, f, loadCgo) })
 }
 
-// go-nvml's mock machines: identity is what they say, the rest, which they do
-// not simulate, is added.
-func TestCgoMockMachines(t *testing.T) {
-	mocks := map[string]func() *server.Server{
+// mockMachines returns go-nvml's mock machines.
+func mockMachines() map[string]func() *server.Server {
+	return map[string]func() *server.Server{
 		"dgxa100": func() *server.Server { return dgxa100.New() },
 		"dgxh100": dgxh100.New, "dgxh200": dgxh200.New, "dgxb200": dgxb200.New,
 	}
+}
+
+// go-nvml's mock machines: identity is what they say, the rest, which they do
+// not simulate, is added.
+func TestCgoMockMachines(t *testing.T) {
+	mocks := mockMachines()
 	for _, m := range testMachines() {
 		if mock := mocks[m.name]; mock != nil {
 			t.Run(m.name, func(t *testing.T) {
