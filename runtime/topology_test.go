@@ -44,7 +44,7 @@ func TestDetection(t *testing.T) {
 	for _, n := range system.Notes {
 		notes = append(notes, n.Text)
 	}
-	require.Contains(t, strings.Join(notes, "\n"), "assumed: GPU 0000:01:00.0, GPU 0000:02:00.0: NVLinks lead to one NVSwitch")
+	require.Contains(t, strings.Join(notes, "\n"), "assumed: GPU 0000:01:00.0, 0000:02:00.0: NVLinks lead to one NVSwitch")
 }
 
 func TestDetectionWithoutNVML(t *testing.T) {

@@ -84,7 +84,26 @@ func (l *ledger) notes() []topo.Note {
 		if a.value != "" {
 			what += " " + a.value
 		}
-		notes = append(notes, topo.Note{Text: fmt.Sprintf("%s: %s: %s; %s", cmp.Or(a.from, "assumed"), strings.Join(subjects[a], ", "), what, a.why)})
+		notes = append(notes, topo.Note{Text: fmt.Sprintf("%s: %s: %s; %s", cmp.Or(a.from, "assumed"), joined(subjects[a]), what, a.why)})
 	}
 	return notes
+}
+
+// joined lists subjects, saying once what those of one kind are.
+func joined(subjects []string) string {
+	var b strings.Builder
+	before := ""
+	for i, s := range subjects {
+		kind, name, named := strings.Cut(s, " ")
+		switch {
+		case i == 0:
+			b.WriteString(s)
+		case named && kind == before:
+			b.WriteString(", " + name)
+		default:
+			b.WriteString(", " + s)
+		}
+		before = kind
+	}
+	return b.String()
 }

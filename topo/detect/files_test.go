@@ -84,7 +84,7 @@ func TestNVMLThatFails(t *testing.T) {
 	l.src.NVML = dying{l.nvml.Replay()}
 	m, err := Detect(l.src, Config{})
 	require.NoError(t, err)
-	require.Contains(t, documents(t, m), "assumed: GPU 0000:16:00.0, GPU 0000:26:00.0: NVLinks none; NVML tells none, NO_DATA")
+	require.Contains(t, documents(t, m), "assumed: GPU 0000:16:00.0, 0000:26:00.0: NVLinks none; NVML tells none, NO_DATA")
 
 	l.src.NVML = mute{}
 	m, err = Detect(l.src, Config{})

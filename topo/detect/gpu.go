@@ -12,6 +12,13 @@ import (
 	"github.com/ncclgo/ncclgo/topo"
 )
 
+// Bounds of a topology file.
+const (
+	maxSM        = 999
+	maxC2CLinks  = 1024
+	maxC2CLinkBW = 1 << 24 // MB/s
+)
+
 // GPU is what CUDA says of a GPU that the process may use.
 type GPU struct {
 	BusID string `json:"busId"` // PCI address, in either case and with any width of domain
@@ -143,6 +150,9 @@ func (b *builder) chooseGPUs() error {
 		}
 	}
 	for i, g := range b.gpus {
+		if g.sm < 1 || g.sm > maxSM {
+			return result.New(result.InvalidArgument, opDetect, "%s has compute capability %d.%d; 0.1 to 99.9 are allowed", g.subject(), g.sm/10, g.sm%10)
+		}
 		for _, other := range b.gpus[:i] {
 			if other.bus == g.bus {
 				return result.New(result.InvalidArgument, opDetect,
@@ -231,7 +241,12 @@ func (b *builder) c2c(g *gpu, e *topo.Element) {
 	if g.nvml == nil {
 		return
 	}
-	if c, known := g.nvml.c2c.Get(); known && c.Links > 0 {
+	c, known := g.nvml.c2c.Get()
+	switch {
+	case !known || c.Links == 0:
+	case c.Links < 0 || c.Links > maxC2CLinks || c.MBps < 0 || c.MBps > maxC2CLinkBW:
+		b.odd(g.subject(), "C2C", "none", fromNVML, fmt.Sprintf("%d links of %d MB/s cannot be", c.Links, c.MBps))
+	default:
 		link := b.child(e, topo.ElemC2C)
 		link.Set("bw", strconv.Itoa(c.MBps))
 		link.Set("count", strconv.Itoa(c.Links))

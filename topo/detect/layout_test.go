@@ -73,7 +73,7 @@ func (d denying) Stat(name string) (fs.FileInfo, error) {
 
 func (d denying) ReadLink(name string) (string, error) { return d.MapFS.ReadLink(name) }
 
-func parseLayout(t *testing.T, text string) *layout {
+func parseLayout(t testing.TB, text string) *layout {
 	t.Helper()
 	l := &layout{files: fstest.MapFS{}, nvml: &nvml.Snapshot{}, src: Source{Arch: "amd64"}}
 	for line := range strings.Lines(text) {
@@ -88,7 +88,7 @@ func parseLayout(t *testing.T, text string) *layout {
 	return l
 }
 
-func (l *layout) line(t *testing.T, what string, words []string) {
+func (l *layout) line(t testing.TB, what string, words []string) {
 	t.Helper()
 	keys := map[string]string{}
 	for _, w := range words[1:] {
@@ -200,7 +200,7 @@ func (l *layout) pci(at string, keys map[string]string) {
 
 // manage adds a GPU to NVML's: links=18>0000:05:00.0,2>? of which down=N are down;
 // remote=GPU; pcie=5x16; c2c=10x44712; uuid=...; unreachable=NO_PERMISSION.
-func (l *layout) manage(t *testing.T, bus string, sm int, keys map[string]string) {
+func (l *layout) manage(t testing.TB, bus string, sm int, keys map[string]string) {
 	t.Helper()
 	d := nvml.DeviceSnapshot{
 		Device:  nvml.Device{Index: len(l.nvml.Devices), BusID: strings.ToLower(bus), SM: sm, Vendor: 0x10de, Product: 0x2330},
@@ -270,7 +270,7 @@ func nvlinks(text, remote string, down int) []nvml.NVLink {
 	return all
 }
 
-func (l *layout) peers(t *testing.T, words []string) {
+func (l *layout) peers(t testing.TB, words []string) {
 	t.Helper()
 	i, err := strconv.Atoi(words[0])
 	require.NoError(t, err)

@@ -26,6 +26,10 @@ func isAddress(name string) bool { return address.MatchString(name) }
 // src/graph/xml.cc).
 const bcmVendor = "0x1000"
 
+// classPCIBridge is the class of a bridge between PCI buses (PCI Code and ID
+// Assignment Specification).
+const classPCIBridge = "0x060400"
+
 // identity is what a device is, in the order of a file's attributes.
 var identity = []string{"vendor", "device", "subsystem_vendor", "subsystem_device"}
 
@@ -60,6 +64,10 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	} else if class, err := b.text(at + "/class"); err == nil {
 		e.Set("class", class)
 	}
+	if !e.Has("class") {
+		e.Set("class", classPCIBridge)
+		b.assumed(subject, "class", classPCIBridge, "nothing tells it, and something is below it")
+	}
 	for _, name := range identity {
 		if e.Has(name) {
 			continue
@@ -67,6 +75,9 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 		value := ""
 		if err == nil {
 			value, _ = b.text(at + "/" + name)
+		}
+		if _, err := strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64); err != nil {
+			value = "" // none, or what is no number
 		}
 		if value = cmp.Or(value, b.nvmlIdentity(bus)[name]); value != "" {
 			e.Set(name, value)
