@@ -72,7 +72,10 @@ func (dying) NVLinks(int) (nvml.Fact[[]nvml.NVLink], error) {
 	return nvml.Fact[[]nvml.NVLink]{}, errGone
 }
 func (dying) C2C(int) (nvml.Fact[nvml.C2C], error) { return nvml.Fact[nvml.C2C]{}, errGone }
-func (dying) P2P(int, int) (nvml.P2P, error)       { return nvml.P2P{}, errGone }
+func (dying) Fabric(int) (nvml.Fact[nvml.Fabric], error) {
+	return nvml.Fact[nvml.Fabric]{}, errGone
+}
+func (dying) P2P(int, int) (nvml.P2P, error) { return nvml.P2P{}, errGone }
 
 // mute is NVML that counts no GPUs.
 type mute struct{ nvml.API }

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -46,6 +45,8 @@ type managed struct {
 	bus   topo.BusID
 	links nvml.Fact[[]nvml.NVLink]
 	c2c   nvml.Fact[nvml.C2C]
+
+	fabric nvml.Fact[nvml.Fabric]
 }
 
 // askNVML asks NVML for all GPUs. What it does not tell is assumed.
@@ -76,6 +77,7 @@ func (b *builder) askNVML() {
 		// A GPU that goes away now is one that tells nothing more.
 		m.links, _ = b.src.NVML.NVLinks(i)
 		m.c2c, _ = b.src.NVML.C2C(i)
+		m.fabric, _ = b.src.NVML.Fabric(i)
 		b.managed = append(b.managed, m)
 	}
 }
@@ -186,7 +188,7 @@ func (b *builder) noGPU() error {
 	if len(b.unmanaged) > 0 {
 		why += "; " + strings.Join(b.unmanaged, "; ")
 	}
-	return result.New(result.SystemError, opDetect, "no GPU: %w; give a description of a machine (nccl-run: --topo)", errors.New(why))
+	return result.New(result.SystemError, opDetect, "no GPU: %s; give a description of a machine (nccl-run: --topo)", why)
 }
 
 // gpu adds the elements of rank's GPU.
@@ -215,6 +217,17 @@ func (b *builder) gpu(rank int, g *gpu) {
 		b.c2c(g, e)
 	}
 	b.targetClasses(e)
+	b.fabric(g)
+}
+
+// fabric says which NVLink fabric a GPU is a member of, if it is of one.
+func (b *builder) fabric(g *gpu) {
+	if g.nvml == nil {
+		return
+	}
+	if f, known := g.nvml.fabric.Get(); known && f.State == nvml.FabricCompleted {
+		b.measured(g.subject(), "fabric", fmt.Sprintf("clique %d, registration %v", f.CliqueID, f.Status), fromNVML)
+	}
 }
 
 // gdr says whether network cards may access a GPU's memory.

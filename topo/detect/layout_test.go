@@ -160,7 +160,7 @@ func (l *layout) net(name, device string, keys map[string]string) {
 		at = "sys/devices/" + device + "/net/" + name
 		l.link(at+"/device", "../..")
 	}
-	for _, key := range []string{"operstate", "speed", "ifindex"} {
+	for _, key := range []string{"operstate", "speed", "ifindex", "flags"} {
 		if keys[key] != "" {
 			l.write(at+"/"+key, keys[key]+"\n")
 		}

@@ -74,9 +74,16 @@ func (b *builder) carries(name string) bool {
 	if b.exists(folder + "/master") {
 		return false
 	}
-	// What has no carrier to speak of (loopback, tunnels) is "unknown".
-	return state == "up" || name == loopback
+	if state == "up" || name == loopback {
+		return true
+	}
+	// What has no carrier to speak of, as tunnels, is "unknown" when it is up.
+	flags, err := b.integer(folder + "/flags")
+	return err == nil && flags&flagUp != 0
 }
+
+// flagUp is the flag of an interface that is up (IFF_UP, netdevice(7)).
+const flagUp = 1
 
 // loopback is the interface of the host to itself.
 const loopback = "lo"
