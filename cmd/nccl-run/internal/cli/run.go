@@ -24,6 +24,10 @@ func run(ctx context.Context, p *Process, o *options, given *pflag.FlagSet) erro
 		o.SkipUnbuilt = o.SkipUnbuilt || strings.EqualFold(given.Lookup(name).Value.String(), all)
 	}
 	env := newEnvironment(p.Environ, given)
+	if o.Rival != "" {
+		// One file cannot have two topologies: NCCL writes its own.
+		env.overridden["NCCL_TOPO_DUMP_FILE"] = "--vs"
+	}
 	out, err := newOutput(p, o, m, env, given)
 	if err != nil {
 		return err

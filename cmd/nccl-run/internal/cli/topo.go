@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +53,7 @@ type topoOptions struct {
 	sysfs    string
 	nvml     string
 	dump     string
+	diff     string
 	format   string
 }
 
@@ -64,6 +67,7 @@ func newTopo(p *Process) *cobra.Command {
 	add("nvml", "", text(&o.nvml, "file"), "what NVML says, as JSON (docs/FORMATS.md), in place of this machine's NVML and CUDA")
 	add = flags.section("Output")
 	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json", "dot"), "text, xml, json or dot (default text)")
+	add("diff", "", text(&o.diff, "file"), "list instead in what the topology file differs from another, such as the one that NCCL wrote here")
 	add("dump", "", text(&o.dump, "file"), "also write the topology file that NCCL would write")
 	cmd := newCommand("topo", flags.help(topoIntro, topoNotes), func(*cobra.Command) error { return showTopo(p, o) })
 	flags.addTo(cmd.Flags())
@@ -96,17 +100,41 @@ func showTopo(p *Process, o *topoOptions) error {
 		}
 	}
 	w := p.Stdout
-	switch o.format {
-	case "xml":
+	switch {
+	case o.diff != "":
+		return o.compare(w, system)
+	case o.format == "xml":
 		_, err = system.Document().WriteTo(w)
-	case "json":
+	case o.format == "json":
 		err = report.NewTopology(system, facts).Write(w)
-	case "dot":
+	case o.format == "dot":
 		err = report.WriteDOT(w, system)
 	default:
 		err = report.WriteTopology(w, system, facts)
 	}
 	if err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// compare lists in what the machine differs from a topology file.
+func (o *topoOptions) compare(w io.Writer, system *topo.System) error {
+	data, err := readMachineFile(o.diff)
+	var other *topo.Document
+	if err == nil {
+		other, err = topo.Parse(o.diff, data)
+	}
+	if err != nil {
+		return refusef("--diff: %w", err)
+	}
+	var b strings.Builder
+	differences := topo.Compare(system.Document(), other)
+	fmt.Fprintf(&b, "# %s (first) and %s (second): %d differences\n", system.Name, o.diff, len(differences))
+	for _, d := range differences {
+		b.WriteString(d.String() + "\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil
