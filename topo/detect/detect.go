@@ -82,19 +82,9 @@ func (m *Machine) NUMANode(rank int) int {
 	return -1
 }
 
-// Assumptions returns the facts that nobody told.
-func (m *Machine) Assumptions() []Fact {
-	var all []Fact
-	for _, f := range m.Facts {
-		if f.Assumed() {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-// Name is the name of the topology of a machine that was looked at without a file.
-const Name = "detected"
+// nameDetected is the name of the topology of a machine that was looked at without
+// a file.
+const nameDetected = "detected"
 
 // builder is a document under construction. It looks at the machine in NCCL's
 // order, since links are made in it: the first GPU, network ports, the other GPUs
@@ -140,7 +130,7 @@ func Detect(src Source, cfg Config) (*Machine, error) {
 		b.gpu(rank+1, g)
 	}
 	b.peers()
-	doc.Name = Name
+	doc.Name = nameDetected
 	if b.cfg.File != nil {
 		doc.Name = b.cfg.File.Name
 	}

@@ -35,15 +35,15 @@ func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 	}
 	counts := map[string]int{}
 	var order []string
-	down, hidden := 0, 0
+	down, untold := 0, false
 	for _, l := range links {
 		target, use := target(l)
 		if !use {
 			down++
 			continue
 		}
-		if target == hiddenSwitch {
-			hidden++
+		if _, known := l.P2P.Get(); !known {
+			untold = true
 		}
 		if counts[target] == 0 {
 			order = append(order, target)
@@ -64,7 +64,10 @@ func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 		b.odd(g.subject(), "NVLinks", fmt.Sprintf("%d of %d not used", down, len(links)), fromNVML,
 			"they are down or carry no peer access; nvidia-smi nvlink -s shows them")
 	}
-	if hidden > 0 && counts[hiddenSwitch] > 0 && firstTarget(e, hiddenSwitch) != nil {
+	if untold {
+		b.assumed(g.subject(), "NVLinks", "carry peer access", "NVML does not say of all of them")
+	}
+	if firstTarget(e, hiddenSwitch) != nil {
 		b.assumed(g.subject(), "NVLinks", "lead to one NVSwitch", "NVML hides where they lead, as in virtual machines")
 	}
 }

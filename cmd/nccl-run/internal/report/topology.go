@@ -136,7 +136,7 @@ func WriteTopology(w io.Writer, s *topo.System, facts []detect.Fact) error {
 	b.WriteString(s.String())
 	measured := table{}
 	for _, f := range facts {
-		if f.From != "" && f.Why == "" {
+		if !f.Assumed() && f.Why == "" {
 			measured.add(f.Subject, f.Name, f.Value, f.From)
 		}
 	}
