@@ -31,7 +31,7 @@ parity: ## graphs, rings, trees and channels beside NCCL's own, for every refere
 
 # Fuzz targets, each with its package. Looking for a smaller input takes no more than
 # some tries, or slow ones would take the minute.
-FUZZ = topo:FuzzParse topo:FuzzParseGraphs topo/detect:FuzzReadCapture device/ptx:FuzzParse internal/archive:FuzzOpen internal/nvml:FuzzReadSnapshot \
+FUZZ = topo:FuzzParse topo:FuzzParseGraphs topo/detect:FuzzReadCapture topo/detect:FuzzFile device/ptx:FuzzParse internal/archive:FuzzOpen internal/nvml:FuzzReadSnapshot \
 	cmd/nccl-run/internal/cli:FuzzSize
 
 fuzz: ## what reads files and flags, a minute each

@@ -66,3 +66,34 @@ func (m *Machine) gpus() []*topo.Element {
 	down(m.Document.Root)
 	return all
 }
+
+// FuzzFile holds detection to a topology or an error, whatever a topology file says.
+func FuzzFile(f *testing.F) {
+	f.Add([]byte(azure))
+	files, err := filepath.Glob(golden.Path("topo/machines/*.xml"))
+	require.NoError(f, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	src := parseLayout(f, twoGPUs).src
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := topo.Parse("fuzz.xml", data)
+		if err != nil {
+			return
+		}
+		m, err := Detect(src, Config{File: file})
+		require.NoError(t, err)
+		system, err := m.System()
+		if err != nil {
+			return
+		}
+		require.Equal(t, 2, system.NRanks())
+		var text bytes.Buffer
+		_, err = m.Document.WriteTo(&text)
+		require.NoError(t, err)
+		_, err = topo.Parse("detected", text.Bytes())
+		require.NoError(t, err)
+	})
+}

@@ -133,6 +133,8 @@ func (b *builder) targetClasses(e *topo.Element) {
 		class, err := b.text(pciFolder + bus.String() + "/class")
 		if err != nil || link.Text("target") == hiddenSwitch {
 			class = b.classOf(bus, link.Text("target"))
+		} else {
+			b.measured("NVLinks to "+bus.String(), "tclass", class, fromSysfs)
 		}
 		link.Set("tclass", class)
 	}

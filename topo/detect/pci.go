@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -63,6 +62,7 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 		b.assumed(subject, "place", "below NUMA node "+numaUnknown, "sysfs does not list it, "+reason(err))
 	} else if class, err := b.text(at + "/class"); err == nil {
 		e.Set("class", class)
+		b.measured(subject, "class", class, fromSysfs)
 	}
 	if !e.Has("class") {
 		e.Set("class", classPCIBridge)
@@ -79,8 +79,13 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 		if _, err := strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64); err != nil {
 			value = "" // none, or what is no number
 		}
-		if value = cmp.Or(value, b.nvmlIdentity(bus)[name]); value != "" {
+		from := fromSysfs
+		if value == "" {
+			value, from = b.nvmlIdentity(bus)[name], fromNVML
+		}
+		if value != "" {
 			e.Set(name, value)
+			b.measured(subject, name, value, from)
 		}
 	}
 	b.link(e, subject, at, err == nil)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ncclgo/ncclgo/topo"
@@ -135,7 +136,7 @@ func WriteTopology(w io.Writer, s *topo.System, facts []detect.Fact) error {
 	var b strings.Builder
 	b.WriteString(s.String())
 	measured := table{}
-	for _, f := range facts {
+	for _, f := range bySubject(facts) {
 		if !f.Assumed() && f.Why == "" {
 			measured.add(f.Subject, f.Name, f.Value, f.From)
 		}
@@ -156,6 +157,20 @@ func WriteTopology(w io.Writer, s *topo.System, facts []detect.Fact) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// bySubject returns facts with those about one thing together, in the order in which
+// things appear.
+func bySubject(facts []detect.Fact) []detect.Fact {
+	first := map[string]int{}
+	for _, f := range facts {
+		if _, known := first[f.Subject]; !known {
+			first[f.Subject] = len(first)
+		}
+	}
+	sorted := slices.Clone(facts)
+	slices.SortStableFunc(sorted, func(a, b detect.Fact) int { return first[a.Subject] - first[b.Subject] })
+	return sorted
 }
 
 // table is rows of columns.
