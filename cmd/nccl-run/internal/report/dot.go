@@ -17,7 +17,7 @@ func WriteDOT(w io.Writer, s *topo.System) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %q {\n  node [shape=box]\n", s.Name)
 	ids := map[*topo.Node]int{}
-	for n := range nodes(s) {
+	for n := range allNodes(s) {
 		if n.Type == topo.NodeGPU {
 			continue
 		}
@@ -28,7 +28,7 @@ func WriteDOT(w io.Writer, s *topo.System) error {
 		}
 		fmt.Fprintf(&b, "  n%d [label=%q%s]\n", ids[n], s.Label(n), shape)
 	}
-	for n := range nodes(s) {
+	for n := range allNodes(s) {
 		for _, l := range n.Links {
 			if n.Type == topo.NodeGPU || l.To.Type == topo.NodeGPU || ids[l.To] < ids[n] && back(n, l) {
 				continue

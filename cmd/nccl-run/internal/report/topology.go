@@ -63,7 +63,7 @@ func NewTopology(s *topo.System, facts []detect.Fact) *Topology {
 		Nodes: []TopologyNode{}, Links: []TopologyLink{}, Facts: []TopologyFact{}, Notes: []string{},
 	}
 	ids := map[*topo.Node]int{}
-	for n := range nodes(s) {
+	for n := range allNodes(s) {
 		ids[n] = len(t.Nodes)
 		node := TopologyNode{ID: len(t.Nodes), Type: n.Type.String(), Label: s.Label(n)}
 		switch n.Type {
@@ -76,7 +76,7 @@ func NewTopology(s *topo.System, facts []detect.Fact) *Topology {
 		}
 		t.Nodes = append(t.Nodes, node)
 	}
-	for n := range nodes(s) {
+	for n := range allNodes(s) {
 		for _, l := range n.Links {
 			t.Links = append(t.Links, TopologyLink{ids[n], ids[l.To], l.Type.String(), nineDigits(l.BW)})
 		}
@@ -90,8 +90,8 @@ func NewTopology(s *topo.System, facts []detect.Fact) *Topology {
 	return t
 }
 
-// nodes yields the nodes of a machine, by type.
-func nodes(s *topo.System) func(yield func(*topo.Node) bool) {
+// allNodes yields the nodes of a machine, by type.
+func allNodes(s *topo.System) func(yield func(*topo.Node) bool) {
 	return func(yield func(*topo.Node) bool) {
 		for _, list := range s.Nodes {
 			for _, n := range list {
