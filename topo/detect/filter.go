@@ -16,25 +16,24 @@ type NetFilter struct {
 	NoVerbs bool
 }
 
-// avoided are prefixes of interfaces that are used only if there is no other, the
-// last ones last (NCCL v2.30 src/misc/socket.cc).
-var avoided = []string{"docker", "virbr", loopback}
+// preferred are lists like those of Sockets: the first that an interface is in tells
+// which are used where nobody says (NCCL v2.30 src/misc/socket.cc).
+var preferred = []string{"ib", "^docker,lo,virbr", "docker", loopback, "virbr"}
 
 // interfaces returns those that are used.
 func (f NetFilter) interfaces(all []netInterface) []netInterface {
+	lists := preferred
 	if f.Sockets != "" {
-		l := parseList(f.Sockets)
-		return slices.DeleteFunc(all, func(n netInterface) bool { return !l.has(n.name, "") })
+		lists = []string{f.Sockets}
 	}
-	for i := range avoided {
-		left := slices.DeleteFunc(slices.Clone(all), func(n netInterface) bool {
-			return slices.ContainsFunc(avoided[i:], func(prefix string) bool { return strings.HasPrefix(n.name, prefix) })
-		})
+	for _, text := range lists {
+		list := parseList(text)
+		left := slices.DeleteFunc(slices.Clone(all), func(n netInterface) bool { return !list.has(n.name, "") })
 		if len(left) > 0 {
 			return left
 		}
 	}
-	return all
+	return nil
 }
 
 // verbs reports whether a port of an RDMA device is used.

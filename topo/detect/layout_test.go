@@ -110,6 +110,9 @@ func (l *layout) line(t testing.TB, what string, words []string) {
 		l.write(at+"/sys_image_guid", keys["guid"]+"\n")
 		l.write(at+"/ports/1/state", keys["state"]+"\n")
 		l.write(at+"/ports/1/rate", keys["rate"]+"\n")
+		if keys["layer"] != "" {
+			l.write(at+"/ports/1/link_layer", keys["layer"]+"\n")
+		}
 		l.link("sys/class/infiniband/"+words[0], "/"+at)
 	case "file":
 		l.write(words[0], strings.Join(words[1:], " ")+"\n")

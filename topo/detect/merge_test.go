@@ -180,7 +180,9 @@ func TestNetFilter(t *testing.T) {
 	}{
 		{"", "lo eth0 docker0", "eth0"},
 		{"", "lo docker0 virbr0", "docker0"},
-		{"", "lo virbr0", "virbr0"},
+		{"", "lo virbr0", "lo"},
+		{"", "virbr0", "virbr0"},
+		{"", "eth0 ib0 ib1", "ib0 ib1"},
 		{"", "lo", "lo"},
 		{"eth", "eth0 eth1 ib0", "eth0 eth1"},
 		{"=eth", "eth0 eth", "eth"},

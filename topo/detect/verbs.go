@@ -66,6 +66,11 @@ func (b *builder) verbs() []port {
 			if err != nil || !strings.HasSuffix(state, "ACTIVE") || !b.cfg.Nets.verbs(name, number) {
 				continue
 			}
+			// As of the network cards of a cloud that have verbs of their own.
+			if layer, err := b.text(at + "/link_layer"); err == nil && layer != "InfiniBand" && layer != "Ethernet" {
+				b.odd("port "+name, "link layer", layer, fromSysfs, "NCCL uses it only with a network plugin, so it is left out")
+				continue
+			}
 			if len(ports) == maxVerbs {
 				b.odd("RDMA devices", "ports", strconv.Itoa(maxVerbs), fromSysfs, "there are more; name those to use with NCCL_IB_HCA")
 				return ports
