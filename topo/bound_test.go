@@ -1,0 +1,44 @@
+package topo_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/bound"
+	"github.com/ncclgo/ncclgo/topo/internal/parity"
+)
+
+// requireBound fails if rings or trees of a view were found to carry more than
+// is possible. Books are kept in thousandths, so each channel may have taken half
+// of one too little at each GPU.
+func requireBound(t *testing.T, v *topo.System, g *topo.Graphs, name string) {
+	b := bound.Of(v)
+	for id, most := range map[topo.GraphID]float64{topo.GraphRing: b.Ring, topo.GraphTree: b.Tree} {
+		if g[id].Simple {
+			continue // nobody looked at links
+		}
+		rounding := .0005 * float64(len(g[id].Channels)*(len(v.Nodes[topo.NodeGPU])+2))
+		require.LessOrEqual(t, float64(g[id].BW()), most+rounding, "%s: %v graph", name, id)
+	}
+}
+
+func TestBoundOfRandomMachines(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 200 {
+		n := 1 + r.IntN(8)
+		s := topo.RandomSystem(t, r, n)
+		v, err := s.View(topo.Params{NRanks: n * (1 + r.IntN(2))})
+		require.NoError(t, err)
+		requireBound(t, v, topo.Search(v, topo.SearchParams{CrossNIC: topo.CrossNICPairs}), v.String())
+	}
+}
+
+func TestBoundOfReferenceMachines(t *testing.T) {
+	for _, r := range parity.Runs(t) {
+		v, p := viewOf(t, r)
+		requireBound(t, v, topo.Search(v, p), r.Name)
+	}
+}

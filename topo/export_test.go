@@ -1,0 +1,4 @@
+package topo
+
+// RandomSystem is what tests outside of the package make random machines with.
+var RandomSystem = randomSystem
