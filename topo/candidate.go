@@ -130,3 +130,14 @@ func (c *candidate) channels(s *System) []Channel {
 
 // key returns the name of a network port in graphs.
 func (n *Node) key() int64 { return int64(hostID(n.Host, n.ID)) }
+
+// Port returns the network port that a [Channel] has a name of, nil if the system
+// has none of that name.
+func (s *System) Port(name int64) *Node {
+	for _, net := range s.Nodes[NodeNET] {
+		if net.key() == name {
+			return net
+		}
+	}
+	return nil
+}

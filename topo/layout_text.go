@@ -58,9 +58,9 @@ func (l *Layout) treeText(channel int) string {
 // rankSpans names rising ranks.
 func rankSpans(ranks []int) string {
 	if len(ranks) == 1 {
-		return "rank " + spans(ranks)
+		return "rank " + Spans(ranks)
 	}
-	return "ranks " + spans(ranks)
+	return "ranks " + Spans(ranks)
 }
 
 func ranks(list []int) string {

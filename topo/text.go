@@ -219,12 +219,12 @@ func writeChannels(b *strings.Builder, n int, text func(channel int) string) {
 		if len(same[line]) > 1 {
 			word = "channels"
 		}
-		fmt.Fprintf(b, "  %s %s: %s\n", word, spans(same[line]), line)
+		fmt.Fprintf(b, "  %s %s: %s\n", word, Spans(same[line]), line)
 	}
 }
 
-// spans writes rising numbers, those in a row as first-last.
-func spans(numbers []int) string {
+// Spans writes rising numbers for people, those in a row as first-last: "0-3,7".
+func Spans(numbers []int) string {
 	var words []string
 	for lo := 0; lo < len(numbers); {
 		hi := lo
