@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
+	"github.com/ncclgo/ncclgo/topo/bound"
+	"github.com/ncclgo/ncclgo/topo/picture"
 )
 
 const graphIntro = `nccl-run graph shows how collectives would run on a machine, or on several that are
@@ -28,7 +31,7 @@ Formats: text, for people: the machine as a tree, with the bandwidth in GB/s of 
 link above each part; paths, as nvidia-smi topo -m has them; channels, rings, trees.
 xml, what the first node found, as NCCL writes it to NCCL_GRAPH_DUMP_FILE, before the
 nodes agree; --set NCCL_GRAPH_FILE=file takes it in place of a search. json, what the
-nodes agree on (docs/FORMATS.md).
+nodes agree on (docs/FORMATS.md). svg, a picture of the first node's rings.
 
 Ranks are numbered by the GPUs' dev, not as the file has them. Of the environment
 nothing counts but what --set gives (docs/ENVIRONMENT.md). What is odd in a file is
@@ -44,6 +47,7 @@ type graphOptions struct {
 	gpus     int
 	set      map[string]string
 	format   string
+	bound    bool
 }
 
 func newGraph(p *Process) *cobra.Command {
@@ -57,7 +61,9 @@ func newGraph(p *Process) *cobra.Command {
 	add = flags.section("Settings")
 	add("set", "", assignment(o.set), "a variable of NCCL for this command: NCCL_CROSS_NIC=0; may be repeated")
 	add = flags.section("Output")
-	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json"), "text, xml or json (default text)")
+	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json", "svg"), "text, xml, json or svg (default text)")
+	add("bound", "", boolean(&o.bound), "in text, also how much rings and trees could carry at most")
+	flags.sections[len(flags.sections)-1].flags.Lookup("bound").NoOptDefVal = "true"
 	cmd := newCommand("graph", flags.help(graphIntro, graphNotes), func(*cobra.Command) error {
 		return graph(p, o)
 	})
@@ -176,8 +182,10 @@ func graph(p *Process, o *graphOptions) error {
 		err = topo.WriteGraphs(w, members[0].Found(), system)
 	case "json":
 		err = report.NewGraph(system.Name, o.hosts, members[0].Found(), layout).Write(w)
+	case "svg":
+		err = drawRings(w, system, settings, members[0].Found(), layout)
 	default:
-		err = graphText(w, system, settings, layout)
+		err = graphText(w, system, o, settings, layout)
 	}
 	if err != nil {
 		return fmt.Errorf("standard output: %w", err)
@@ -217,7 +225,7 @@ const maxTextNodes = 16
 
 // graphText writes everything for people: the machine, then what each node of the
 // first host sees and found, as hosts are equal, then what all nodes agree on.
-func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l *topo.Layout) error {
+func graphText(w io.Writer, system *topo.System, o *graphOptions, settings *nccl.GraphSettings, l *topo.Layout) error {
 	var b strings.Builder
 	b.WriteString(system.String() + "\n")
 	params, hosts := settings.Hosts.Params, settings.Hosts.Hosts
@@ -233,6 +241,9 @@ func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l
 			return err
 		}
 		b.WriteString("paths, GB/s\n" + view.Matrix() + "\n" + l.NodeString(node) + "\n")
+		if o.bound {
+			b.WriteString(boundText(view, l.Graphs(node)) + "\n")
+		}
 	}
 	if nodes > maxTextNodes {
 		fmt.Fprintf(&b, "and %d nodes more\n\n", nodes-maxTextNodes)
@@ -240,4 +251,31 @@ func graphText(w io.Writer, system *topo.System, settings *nccl.GraphSettings, l
 	b.WriteString(l.String())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// drawRings draws the rings of the first node.
+func drawRings(w io.Writer, system *topo.System, settings *nccl.GraphSettings, found *topo.Graphs, l *topo.Layout) error {
+	params := settings.Hosts.Params
+	params.NRanks = l.NRanks()
+	view, err := system.View(params)
+	if err != nil {
+		return err
+	}
+	return picture.Channels(w, view, found[topo.GraphRing])
+}
+
+// boundText writes what rings and trees carry beside what they could at most.
+func boundText(view *topo.System, graphs *topo.Graphs) string {
+	var b strings.Builder
+	b.WriteString("rings and trees, GB/s: found, at most\n")
+	bounds := bound.Of(view)
+	for id, most := range []float64{topo.GraphRing: bounds.Ring, topo.GraphTree: bounds.Tree} {
+		found := float64(graphs[id].BW())
+		if math.IsInf(most, 1) {
+			fmt.Fprintf(&b, "  %-4v  %8.4g  nothing limits a single GPU\n", topo.GraphID(id), found)
+			continue
+		}
+		fmt.Fprintf(&b, "  %-4v  %8.4g  %8.4g  %3.0f%%\n", topo.GraphID(id), found, most, 100*found/most)
+	}
+	return b.String()
 }
