@@ -67,6 +67,9 @@ type Graph struct {
 	// Simple says that the search found no path and the only channel takes the
 	// GPUs as they come.
 	Simple bool
+	// Instead is what the channels carry together that NCCL's search finds, GB/s, if
+	// these are better; 0 if they are NCCL's.
+	Instead float32
 	// MinSM and MaxSM are the lowest and highest compute capability times 10
 	// among the GPUs.
 	MinSM, MaxSM int

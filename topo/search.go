@@ -17,6 +17,10 @@ type SearchParams struct {
 	// NVLS asks for the graph of NVLS where hardware has it: two GPUs or more
 	// below NVSwitches, from sm_90 on, one rank on each.
 	NVLS bool
+	// Better looks for rings and trees that are better than NCCL's, where these fall
+	// short of what links allow: see [Graph.Instead]. It leaves alone what CollNet or
+	// given graphs depend on.
+	Better bool
 	// Given are graphs that are taken instead of being searched for, as those of
 	// NCCL_GRAPH_FILE are: where one is nil or without channels, or lets rails
 	// cross although CrossNIC forbids it, the search goes on.
@@ -41,8 +45,9 @@ const maxSearchChannels = MaxChannels / 2
 
 // Search finds channels in a [System.View]: those of rings and trees, and those
 // of the algorithms that p asks for; the other graphs have none. They are those
-// of NCCL (ncclTopoCompute, NCCL v2.30 src/graph/search.cc). The result depends
-// on the arguments alone, since searches are limited by steps, not by time.
+// of NCCL (ncclTopoCompute, NCCL v2.30 src/graph/search.cc), or better ones if p
+// asks for them. The result depends on the arguments alone, since searches are
+// limited by steps, not by time.
 func Search(v *System, p SearchParams) *Graphs {
 	w := newWalker(v, &p)
 	graphs := Graphs{
@@ -67,6 +72,9 @@ func Search(v *System, p SearchParams) *Graphs {
 	if p.NVLS && w.hasNVLS() {
 		find(GraphNVLS, PatternNVLS, 1, MaxChannels, false)
 	}
+	if p.Better {
+		improve(v, &p, &graphs)
+	}
 	return &graphs
 }
 
@@ -74,6 +82,26 @@ func Search(v *System, p SearchParams) *Graphs {
 // are all there is to a communicator and no network is between them. GPUs without
 // a path to one another are an error.
 func SearchRing(s *System) (*Graph, error) {
+	v, err := s.alone()
+	if err != nil {
+		return nil, err
+	}
+	p := SearchParams{CrossNIC: CrossNICPairs}
+	return newSearch(newWalker(v, &p), &p, PatternRing, 1, maxSearchChannels, false).run().graph(v, GraphRing), nil
+}
+
+// SearchBetterRing is SearchRing with better rings than NCCL's if there are any.
+func SearchBetterRing(s *System) (*Graph, error) {
+	v, err := s.alone()
+	if err != nil {
+		return nil, err
+	}
+	return Search(v, SearchParams{CrossNIC: CrossNICPairs, Better: true})[GraphRing], nil
+}
+
+// alone returns the view of a communicator of all GPUs of a system that needs no
+// network.
+func (s *System) alone() (*System, error) {
 	for from := range s.NRanks() {
 		for to := range s.NRanks() {
 			if s.Path(from, to).Type >= PathNET {
@@ -81,10 +109,5 @@ func SearchRing(s *System) (*Graph, error) {
 			}
 		}
 	}
-	v, err := s.View(Params{NoIntraNet: true})
-	if err != nil {
-		return nil, err
-	}
-	p := SearchParams{CrossNIC: CrossNICPairs}
-	return newSearch(newWalker(v, &p), &p, PatternRing, 1, maxSearchChannels, false).run().graph(v, GraphRing), nil
+	return s.View(Params{NoIntraNet: true})
 }

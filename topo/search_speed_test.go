@@ -54,3 +54,25 @@ func cpuTime(b *testing.B) time.Duration {
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkSearchBetter searches for better rings and trees than NCCL's on the same
+// machines, and reports the CPU time of all and of the longest search.
+func BenchmarkSearchBetter(b *testing.B) {
+	var all, longest float64
+	for range b.N {
+		all, longest = 0, 0
+		for _, r := range parity.Runs(b) {
+			if r.Option != "" || r.Hosts > 2 {
+				continue
+			}
+			v, p := viewOf(b, r)
+			p.Better = true
+			begin := cpuTime(b)
+			topo.Search(v, p)
+			ms := float64((cpuTime(b) - begin).Microseconds()) / 1000
+			all, longest = all+ms, max(longest, ms)
+		}
+	}
+	b.ReportMetric(all, "ms/all")
+	b.ReportMetric(longest, "ms/longest")
+}

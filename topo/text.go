@@ -171,6 +171,9 @@ func (g *Graph) String() string {
 	if len(g.Channels) > 0 && len(g.Channels[0].Nets) > 0 {
 		fmt.Fprintf(&b, "; network %s GB/s, %s", gbs(g.BWInter), g.TypeInter)
 	}
+	if g.Instead > 0 {
+		fmt.Fprintf(&b, "; instead of NCCL's, which carry %s GB/s together", gbs(g.Instead))
+	}
 	b.WriteString("\n")
 	writeChannels(&b, len(g.Channels), func(c int) string {
 		ch := &g.Channels[c]

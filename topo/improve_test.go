@@ -1,0 +1,211 @@
+package topo
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cheapestOf tries all tours from vertex 0 through rest.
+func cheapestOf(t *tours, tour, rest []int) float64 {
+	last := tour[len(tour)-1]
+	if len(rest) == 0 {
+		return t.cost[last*t.n]
+	}
+	least := noWay
+	for i, v := range rest {
+		others := slices.Concat(rest[:i], rest[i+1:])
+		least = min(least, t.cost[last*t.n+v]+cheapestOf(t, slices.Concat(tour, []int{v}), others))
+	}
+	return least
+}
+
+func randomTours(r *rand.Rand, n int, missing float64) (t *tours, inOrder []int) {
+	t = newTours(n, 1<<30)
+	for i := range t.cost {
+		if t.cost[i] = 1 + r.Float64(); r.Float64() < missing {
+			t.cost[i] = noWay
+		}
+	}
+	for v := range n {
+		inOrder = append(inOrder, v)
+	}
+	return t, inOrder
+}
+
+func TestTours(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		c, inOrder := randomTours(r, 2+r.IntN(6), .4)
+		want := cheapestOf(c, inOrder[:1], inOrder[1:])
+		got := c.cheapest(inOrder)
+		if want >= noWay {
+			require.GreaterOrEqual(t, got, noWay)
+			continue
+		}
+		require.InDelta(t, want, got, 1e-9)
+		requireTour(t, c, got)
+	}
+	// Of many vertices what is found is a tour, and no worse than where it began.
+	for range 50 {
+		c, inOrder := randomTours(r, exactTour+1+r.IntN(20), 0)
+		before := 0.
+		copy(c.order, inOrder)
+		for i := range inOrder {
+			before += c.edge(i)
+		}
+		got := c.cheapest(inOrder)
+		require.LessOrEqual(t, got, before+1e-9)
+		requireTour(t, c, got)
+	}
+}
+
+func requireTour(t *testing.T, c *tours, cost float64) {
+	sum := 0.
+	for i := range c.order {
+		sum += c.edge(i)
+	}
+	require.InDelta(t, sum, cost, 1e-9)
+	sorted := slices.Sorted(slices.Values(c.order))
+	for v := range c.n {
+		require.Equal(t, v, sorted[v])
+	}
+}
+
+// TestPackingLimit: no attempt finds more than any attempt proves to be the most, and
+// what is found is what links carry.
+func TestPackingLimit(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	reached := 0
+	for range 60 {
+		n := 2 + r.IntN(6)
+		v, err := randomSystem(t, r, n).View(Params{NRanks: n * (1 + r.IntN(2))})
+		require.NoError(t, err)
+		if len(v.Nodes[NodeGPU]) < 2 {
+			continue
+		}
+		p := newPacking(newTerrain(v, &SearchParams{}), reach{PathSYS, PathSYS}, 1<<22)
+		found, most := 0., ringLimit(v, reach{PathSYS, PathSYS})
+		for count := 1; count <= 6; count++ {
+			bw := p.attempt(count, most/float64(count))
+			if bw == 0 {
+				continue
+			}
+			require.Len(t, p.best, count)
+			require.InEpsilon(t, bw, p.carried(p.best), 1e-9)
+			found = max(found, bw*float64(count))
+			most = min(most, p.limit())
+		}
+		require.LessOrEqual(t, found, most*(1+1e-9))
+		if found > .99*most {
+			reached++
+		}
+	}
+	require.Greater(t, reached, 10, "limits that are of use")
+}
+
+// TestBetterOfRandomMachines: what replaces NCCL's graphs carries more, fits into the
+// links and does not depend on anything but the machine.
+func TestBetterOfRandomMachines(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	better := 0
+	for range rounds {
+		n := 1 + r.IntN(exactTour+3)
+		v, err := randomSystem(t, r, n).View(Params{NRanks: n * (1 + r.IntN(2))})
+		require.NoError(t, err)
+		p := SearchParams{CrossNIC: CrossNIC(r.IntN(3)), NVLS: true}
+		nccl := Search(v, p)
+		p.Better = true
+		ours := Search(v, p)
+		require.Equal(t, ours, Search(v, p), "the same again")
+		if requireBetter(t, v, nccl, ours) {
+			better++
+		}
+	}
+	require.Greater(t, better, rounds/20)
+}
+
+// requireBetter fails if a search for better graphs than NCCL's came by worse ones, and
+// reports whether it came by any.
+func requireBetter(t *testing.T, v *System, nccl, ours *Graphs) bool {
+	if ours[GraphTree].Instead == 0 {
+		require.Equal(t, nccl, ours)
+		return false
+	}
+	for id, g := range ours {
+		if g.Instead == 0 && GraphID(id) == GraphRing {
+			require.Equal(t, nccl[id], g)
+			require.GreaterOrEqual(t, float64(ours[GraphTree].BW()), betterBy*float64(nccl[GraphTree].BW()))
+			continue
+		}
+		checkGraph(t, v, g)
+		require.False(t, g.Simple)
+		old := nccl[id]
+		switch GraphID(id) {
+		case GraphRing:
+			require.GreaterOrEqual(t, float64(g.BW()), betterBy*float64(old.BW()))
+		case GraphTree:
+			require.Len(t, g.Channels, len(ours[GraphRing].Channels))
+			require.GreaterOrEqual(t, g.BW(), old.BW())
+		default:
+			require.Equal(t, old.Channels, g.Channels)
+			continue
+		}
+		require.Equal(t, old.BW(), g.Instead)
+		require.GreaterOrEqual(t, times(len(g.Channels), g.BWInter), times(len(old.Channels), old.BWInter))
+		if !old.Simple {
+			require.True(t, old.TypeIntra > PathNVB || g.TypeIntra <= old.TypeIntra)
+			require.True(t, old.TypeInter > PathPXB || g.TypeInter <= old.TypeInter)
+		}
+		if len(old.Channels[0].Nets) > 0 {
+			require.LessOrEqual(t, g.LatencyInter, old.LatencyInter)
+		}
+	}
+	return true
+}
+
+// TestBetterRing: through one Intel CPU traffic takes a fifth more of PCIe than through
+// two. With one ring the same PCIe links bear that all the time; with two that cross
+// between sockets at different GPUs each link bears it half of the time. Where NVLink
+// carries all that GPUs have there is nothing to gain.
+func TestBetterRing(t *testing.T) {
+	for _, c := range []struct {
+		machine    string
+		nccl, ours float32
+	}{{"pcie8", 20, 21.81816}, {"pcie4-intel", 20, 21.81816}, {"dgx-h100", 360, 0}, {"dgx-1v", 120, 0}} {
+		s := ownMachine(t, c.machine)
+		nccl, err := SearchRing(s)
+		require.NoError(t, err)
+		require.Equal(t, c.nccl, nccl.BW(), c.machine)
+		ours, err := SearchBetterRing(s)
+		require.NoError(t, err)
+		if c.ours == 0 {
+			require.Equal(t, nccl, ours, c.machine)
+			continue
+		}
+		require.InDelta(t, c.ours, ours.BW(), 1e-4, c.machine)
+		require.Equal(t, c.nccl, ours.Instead, c.machine)
+	}
+}
+
+// TestGraphsThatAreGiven: what a user gives is taken, and CollNet's graphs have as many
+// channels as NCCL's rings.
+func TestGraphsThatAreGiven(t *testing.T) {
+	v, err := ownMachine(t, "pcie8").View(Params{NRanks: 16})
+	require.NoError(t, err)
+	p := SearchParams{CrossNIC: CrossNICPairs}
+	nccl := Search(v, p)
+	p.Better = true
+	require.Positive(t, Search(v, p)[GraphRing].Instead)
+	given := p
+	given.Given = nccl
+	require.Equal(t, nccl, Search(v, given))
+	p.CollNet = true
+	require.Zero(t, Search(v, p)[GraphRing].Instead)
+}
