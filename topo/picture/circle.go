@@ -23,6 +23,7 @@ type circle struct {
 // Sizes in px.
 const (
 	discR   = 19.
+	bandR   = 27. // from the circle of ranks to the bands of CPUs
 	spacing = 80. // from one rank to the next
 	beyond  = 86. // from the circle of ranks to that of ports
 	portGap = 58. // from one port to the next
@@ -50,9 +51,12 @@ func newCircle(s *topo.System, routes []*route, width float64) *circle {
 		}
 	}
 	c.radius = max(90, spacing*float64(len(c.ranks))/(2*math.Pi), portGap*float64(len(c.ports))/(2*math.Pi)-beyond)
-	outer := c.radius + discR + 46
+	outer := c.radius + bandR + 10
+	for _, cpu := range s.Nodes[topo.NodeCPU] {
+		outer = max(outer, c.radius+bandR+10+textWidth(c.cpuName(cpu)))
+	}
 	if c.ports != nil {
-		outer = c.radius + beyond + 26
+		outer = max(outer, c.radius+beyond+26)
 	}
 	c.width = max(width, 2*(outer+margin))
 	c.x, c.y = c.width/2, titleH+outer
@@ -161,27 +165,32 @@ func (c *circle) drawSockets() {
 }
 
 func (c *circle) drawSocket(cpu *topo.Node, lo, hi float64) {
-	radius := c.radius + discR + 8
+	radius := c.radius + bandR
 	from, to := c.on(radius, c.angle(lo)), c.on(radius, c.angle(hi))
 	large := 0.
 	if c.angle(hi)-c.angle(lo) > math.Pi {
 		large = 1
 	}
 	c.lines = append(c.lines, line("socket", "M%s %sA%s %s 0 %s 1 %s %s", from.x, from.y, radius, radius, large, to.x, to.y))
-	name := fmt.Sprintf("CPU %d", cpu.CPU.NUMAID)
-	if len(c.s.Hosts) > 1 {
-		name = fmt.Sprintf("host %d %s", cpu.Host, name)
-	}
-	at := c.farFromPorts(radius+22, lo, hi)
+	name := c.cpuName(cpu)
+	at := c.farFromPorts(textWidth(name), lo, hi)
 	c.stops = append(c.stops, text("dim", at.x, at.y+4, name))
 }
 
-// farFromPorts returns the place between two ranks that is farthest from all ports,
-// the middle if several are.
-func (c *circle) farFromPorts(radius, lo, hi float64) point {
+func (c *circle) cpuName(cpu *topo.Node) string {
+	if len(c.s.Hosts) > 1 {
+		return fmt.Sprintf("host %d CPU %d", cpu.Host, cpu.CPU.NUMAID)
+	}
+	return fmt.Sprintf("CPU %d", cpu.CPU.NUMAID)
+}
+
+// farFromPorts returns the place for a text of that width, beside the band between two
+// ranks, that is farthest from all ports, the middle if several are.
+func (c *circle) farFromPorts(width, lo, hi float64) point {
 	best, most := point{}, 0.
 	for _, part := range []float64{.5, .4, .6, .3, .7, .2, .8} {
-		p := c.on(radius, c.angle(lo+part*(hi-lo)))
+		angle := c.angle(lo + part*(hi-lo))
+		p := c.on(c.radius+bandR+10+width/2*math.Abs(math.Cos(angle)), angle)
 		far := 2 * c.radius
 		for _, port := range c.ports {
 			far = min(far, math.Hypot(c.at[port].x-p.x, c.at[port].y-p.y))
@@ -231,8 +240,9 @@ func (c *circle) drawHop(i int, from, to *topo.Node) {
 		p, q, ux, uy = q, p, -ux, -uy
 	}
 	stroke := line("path "+hue(i), "M%s %sL%s %s", p.x, p.y, q.x, q.y)
-	const long, wide = 8., 4.
-	x, y := (p.x+q.x)/2, (p.y+q.y)/2
+	// Not in the middle, where diagonals meet.
+	const long, wide, along = 8., 4., .4
+	x, y := p.x+along*(q.x-p.x), p.y+along*(q.y-p.y)
 	c.lines = append(c.lines, stroke.dashed(dash(i)), line("head "+hue(i), "M%s %sL%s %sL%s %sz",
 		x+ux*long/2, y+uy*long/2, x-ux*long/2-uy*wide, y-uy*long/2+ux*wide, x-ux*long/2+uy*wide, y-uy*long/2-ux*wide))
 }

@@ -31,8 +31,8 @@ func Machine(w io.Writer, s *topo.System) error {
 	return write(w, m.width, m.height, title(s), summary(s), content...)
 }
 
-// title is the name of a system, without the folder of its file.
-func title(s *topo.System) string { return path.Base(s.Name) }
+// title is the name of a system: of a file's, without folder and ending.
+func title(s *topo.System) string { return strings.TrimSuffix(path.Base(s.Name), ".xml") }
 
 // summary says in a few words what a system has.
 func summary(s *topo.System) string {

@@ -18,11 +18,12 @@ import (
 	"github.com/ncclgo/ncclgo/topo/picture"
 )
 
-// rings returns what a host sees of a system beside others, and its rings.
+// rings returns what a host sees of a system beside others, and its rings, as nccl-run
+// graph shows them.
 func rings(t *testing.T, s *topo.System, hosts int) (*topo.System, *topo.Graph) {
 	v, err := s.View(topo.Params{NRanks: hosts * s.NRanks()})
 	require.NoError(t, err)
-	return v, topo.Search(v, topo.SearchParams{CrossNIC: topo.CrossNICPairs})[topo.GraphRing]
+	return v, topo.Search(v, topo.SearchParams{CrossNIC: topo.CrossNICPairs, Better: true})[topo.GraphRing]
 }
 
 // TestPictures: the pictures in docs are what is drawn.
