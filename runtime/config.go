@@ -49,6 +49,10 @@ type Config struct {
 	// default. (NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE)
 	BufferBytes [coll.NumProtos]int
 
+	// NCCLChannels keeps the channels that NCCL's search finds also where better ones
+	// are known. (NCCLGO_BETTER_CHANNELS=0)
+	NCCLChannels bool
+
 	// Kernels names the variants that may be asked for, which every device must
 	// have a kernel of; nil means all that are built. They are loaded before InitAll returns. The first communicator of
 	// the process on a device decides for later ones, because a module cannot be

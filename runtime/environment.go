@@ -141,6 +141,7 @@ func (e *environment) apply(cfg *Config) {
 	e.integer(&cfg.BufferBytes[coll.Simple], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
 	choices(e, &cfg.Algos, coll.AllReduce, coll.ParseAlgo, coll.NumAlgos, "NCCL_ALGO")
 	choices(e, &cfg.Protos, coll.AllReduce, coll.ParseProto, coll.NumProtos, "NCCL_PROTO")
+	cfg.NCCLChannels = !e.betterChannels(!cfg.NCCLChannels)
 	mixing := 1
 	if cfg.NoGraphMixing {
 		mixing = 0

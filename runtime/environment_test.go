@@ -38,6 +38,8 @@ func TestEnvironment(t *testing.T) {
 		{"NCCL_BUFFSIZE", "1048576", Config{BufferBytes: [3]int{coll.Simple: 1 << 20}}},
 		{"NCCL_LL_BUFFSIZE", " 65536 ", Config{BufferBytes: [3]int{coll.LL: 1 << 16}}},
 		{"NCCL_LL128_BUFFSIZE", "8192", Config{BufferBytes: [3]int{coll.LL128: 8 << 10}}},
+		{"NCCLGO_BETTER_CHANNELS", "0", Config{NCCLChannels: true}},
+		{"NCCLGO_BETTER_CHANNELS", "1", Config{}},
 		{"NCCL_GRAPH_MIXING_SUPPORT", "0", Config{NoGraphMixing: true}},
 		{"NCCL_GRAPH_MIXING_SUPPORT", "1", Config{}},
 		{"NCCL_ALGO", "Ring", Config{Algos: []coll.Algo{coll.Ring}}},

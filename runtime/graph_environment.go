@@ -139,8 +139,20 @@ func (e *environment) search(p *topo.HostParams) {
 	e.flag(&p.Search.CollNet, true, "NCCL_COLLNET_ENABLE")
 	e.integer(&nvls, 0, 2, 1, "NCCL_NVLS_ENABLE")
 	p.Search.NVLS = nvls > 0
+	p.Search.Better = e.betterChannels(true)
 	e.integer(&p.NetPeerChannels, 1, MaxChannels, 1, "NCCL_NCHANNELS_PER_NET_PEER")
 	e.integer(&p.NetChannelBW, 1, 1<<20, 1, "NCCL_P2P_PER_CHANNEL_NET_BW")
+}
+
+// betterChannels reads whether better channels than NCCL's are used where there are
+// any.
+func (e *environment) betterChannels(unlessSaid bool) bool {
+	better := 0
+	if unlessSaid {
+		better = 1
+	}
+	e.integer(&better, 0, 1, 1, "NCCLGO_BETTER_CHANNELS")
+	return better == 1
 }
 
 // channels reads what the number of channels depends on.

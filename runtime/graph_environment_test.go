@@ -17,6 +17,7 @@ func TestReadGraphSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, topo.CrossNICPairs, defaults.Hosts.Search.CrossNIC)
 	require.True(t, defaults.Hosts.Search.NVLS)
+	require.True(t, defaults.Hosts.Search.Better)
 
 	for _, c := range []struct {
 		name, value string
@@ -41,6 +42,7 @@ func TestReadGraphSettings(t *testing.T) {
 		{"NCCL_NCHANNELS_PER_NET_PEER", "4", func(s *GraphSettings) { s.Hosts.NetPeerChannels, s.Layout.FixedNetChannels = 4, true }},
 		{"NCCL_MIN_NRINGS", "0x10", func(s *GraphSettings) { s.Layout.MinChannels = 16 }},
 		{"NCCL_MAX_CTAS", "8", func(s *GraphSettings) { s.Layout.MaxCTAs = 8 }},
+		{"NCCLGO_BETTER_CHANNELS", "0", func(s *GraphSettings) { s.Hosts.Search.Better = false }},
 		{"NCCL_GRAPH_FILE", "g.xml", func(s *GraphSettings) { s.GraphFile = "g.xml" }},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {

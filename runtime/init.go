@@ -87,7 +87,11 @@ func (i *initializer) place() error {
 	if err := i.cfg.dump(system); err != nil {
 		return err
 	}
-	ring, err := topo.SearchRing(system)
+	search := topo.SearchBetterRing
+	if i.cfg.NCCLChannels {
+		search = topo.SearchRing
+	}
+	ring, err := search(system)
 	if err != nil {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
 	}
@@ -365,6 +369,9 @@ func (i *initializer) report() {
 	s.log.Info("communicator made", "subsys", "INIT", "ranks", len(s.comms), "channels", s.model.Channels(), "kernels", len(i.variants))
 	for _, n := range i.cfg.System.Notes {
 		s.log.Info("topology", "subsys", "GRAPH", "system", i.cfg.System.Name, "line", n.Line, "column", n.Column, "note", n.Text)
+	}
+	if s.ring.Instead > 0 {
+		s.log.Info("better channels", "subsys", "GRAPH", "GB/s", s.ring.BW(), "NCCL", s.ring.Instead)
 	}
 	for ch := range s.ring.Channels {
 		s.log.Info("ring", "subsys", "GRAPH", "channel", ch, "ranks", s.ring.Channels[ch].Ranks)

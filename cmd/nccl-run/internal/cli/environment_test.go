@@ -114,7 +114,7 @@ func documentedVariables(t *testing.T) (programs, graph []string) {
 				continue
 			}
 			require.Len(t, cells, columns+2, line)
-			names = append(names, regexp.MustCompile("NCCL_[A-Z0-9_]+").FindAllString(cells[1], -1)...)
+			names = append(names, regexp.MustCompile("NCCL(GO)?_[A-Z0-9_]+").FindAllString(cells[1], -1)...)
 		}
 		slices.Sort(names)
 		return names

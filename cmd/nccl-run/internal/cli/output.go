@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 )
 
 // output sends what a run finds to where the command line says: the table, the
@@ -74,12 +75,14 @@ func (out *output) Begin(r *report.Run, skipped []report.Skipped) {
 	}
 }
 
-// ncclVariables returns the variables that the library reads. The rest of the
-// environment is nobody's business.
+// ncclVariables returns the variables of NCCL, and those that the library reads
+// besides. The rest of the environment is nobody's business.
 func ncclVariables(environ []string) []string {
+	read := nccl.Variables()
 	var variables []string
 	for _, v := range environ {
-		if strings.HasPrefix(v, "NCCL_") {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "NCCL_") || slices.Contains(read, name) {
 			variables = append(variables, v)
 		}
 	}
