@@ -172,6 +172,7 @@ func graph(p *Process, o *graphOptions) error {
 		return refuseInput(err)
 	}
 	warnSimple(p.Stderr, members, len(members) > 1 && len(system.Nodes[topo.NodeNET]) == 0)
+	sayBetter(p.Stderr, members)
 	layout, err := topo.Connect(members, settings.Layout)
 	if err != nil {
 		return refuseInput(err)
@@ -207,6 +208,23 @@ func warnSimple(w io.Writer, members []topo.Member, apart bool) {
 				said[g] = true
 				fmt.Fprintf(w, "nccl-run: node of rank %d: "+why+", so one channel takes the GPUs as they come\n", m.Ranks[0], g.ID)
 			}
+		}
+	}
+}
+
+// sayBetter says which graphs are not NCCL's, once for nodes that are equal.
+func sayBetter(w io.Writer, members []topo.Member) {
+	said := map[*topo.Graphs]bool{}
+	for _, m := range members {
+		var list []string
+		for _, g := range m.Graphs {
+			if g != nil && g.Instead > 0 {
+				list = append(list, fmt.Sprintf("%vs of %.4g GB/s instead of %.4g", g.ID, g.BW(), g.Instead))
+			}
+		}
+		if list != nil && !said[m.Graphs] {
+			said[m.Graphs] = true
+			fmt.Fprintf(w, "nccl-run: node of rank %d: %s; --set NCCLGO_BETTER_CHANNELS=0 keeps NCCL's\n", m.Ranks[0], strings.Join(list, ", "))
 		}
 	}
 }
