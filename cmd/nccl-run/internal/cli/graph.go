@@ -122,6 +122,9 @@ func writeNotes(w io.Writer, system *topo.System) {
 // graph finds the graphs of the hosts and writes them. What is odd goes to standard
 // error.
 func graph(p *Process, o *graphOptions) error {
+	if o.bound && o.format != "text" {
+		return refusef("--bound is for text; --format %s has no place for it", o.format)
+	}
 	system, err := loadTopology(o.topology)
 	if err != nil {
 		return err
