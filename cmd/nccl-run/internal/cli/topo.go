@@ -17,6 +17,7 @@ import (
 	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/detect"
+	"github.com/ncclgo/ncclgo/topo/picture"
 )
 
 const topoIntro = `nccl-run topo shows a machine as it is seen: this one, by CUDA, NVML and sysfs, or
@@ -32,7 +33,7 @@ const topoNotes = `
 NCCL_TOPO_FILE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA and NCCL_IB_DISABLE count as they
 do for communicators. To correct what is wrong: --dump a file, change it, and set
 NCCL_TOPO_FILE to its name. Formats: text, for people; xml, the topology file; json
-(docs/FORMATS.md); dot, for Graphviz.
+(docs/FORMATS.md); dot, for Graphviz; svg, a picture.
 
 Exit status: 0; 1 the output could not be written; 2 the request was refused.
 `
@@ -66,7 +67,7 @@ func newTopo(p *Process) *cobra.Command {
 	add("sysfs", "", text(&o.sysfs, "dir"), "a copy of /sys, or of what holds sys and proc, in place of this machine's")
 	add("nvml", "", text(&o.nvml, "file"), "what NVML says, as JSON (docs/FORMATS.md), in place of this machine's NVML and CUDA")
 	add = flags.section("Output")
-	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json", "dot"), "text, xml, json or dot (default text)")
+	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json", "dot", "svg"), "text, xml, json, dot or svg (default text)")
 	add("diff", "", text(&o.diff, "file"), "list instead in what the topology file differs from another, such as the one that NCCL wrote here")
 	add("dump", "", text(&o.dump, "file"), "also write the topology file that NCCL would write")
 	cmd := newCommand("topo", flags.help(topoIntro, topoNotes), func(*cobra.Command) error { return showTopo(p, o) })
@@ -107,6 +108,8 @@ func showTopo(p *Process, o *topoOptions) error {
 		_, err = system.Document().WriteTo(w)
 	case o.format == "json":
 		err = report.NewTopology(system, facts).Write(w)
+	case o.format == "svg":
+		err = picture.Machine(w, system)
 	case o.format == "dot":
 		err = report.WriteDOT(w, system)
 	default:
