@@ -8,7 +8,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/bound"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
+	"github.com/ncclgo/ncclgo/internal/parity"
 )
 
 // TestBetterOfReferenceMachines holds beside one another what NCCL's rings and trees

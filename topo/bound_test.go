@@ -8,7 +8,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/bound"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
+	"github.com/ncclgo/ncclgo/internal/parity"
 )
 
 // requireBound fails if rings or trees of a view were found to carry more than

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
 // TestParityGraphFile writes the graphs that NCCL found as NCCL writes them, and

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
 // referenceMembers returns the nodes of a run, all with the graphs of rank 0's

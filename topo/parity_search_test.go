@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
 // hostsOf returns the system of a run's host and the settings of the run.

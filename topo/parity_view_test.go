@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
 // TestParityView compares the view of rank 0 with NCCL's in every reference run.

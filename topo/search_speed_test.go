@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/internal/testenv"
 	"github.com/ncclgo/ncclgo/topo"
-	"github.com/ncclgo/ncclgo/topo/internal/parity"
 )
 
 // BenchmarkSearch searches for rings, trees and NVLS on every reference machine,
