@@ -1,6 +1,10 @@
 package planner
 
-import "github.com/ncclgo/ncclgo/coll"
+import (
+	"math/bits"
+
+	"github.com/ncclgo/ncclgo/coll"
+)
 
 // chunkAlign is what the size of a chunk is a multiple of, bytes: the widest
 // access of a kernel.
@@ -42,3 +46,6 @@ func (m *Model) partBytes(c Call, channels int) int64 {
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func roundUp(a, to int64) int64 { return ceilDiv(a, to) * to }
+
+// pow2Up returns the smallest power of 2 that is at least n >= 1.
+func pow2Up(n int) int { return 1 << bits.Len(uint(n-1)) }

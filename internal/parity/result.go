@@ -29,23 +29,27 @@ type Result struct {
 	Searched map[string]Graph `json:"graphs_search_rank0"`
 	Final    map[string]Graph `json:"graphs_final"`
 
-	Channels           int     `json:"nChannels"`
-	CollChannels       int     `json:"collChannels"`
-	NVLSChannels       int     `json:"nvlsChannels"`
-	NVLSChunkBytes     int     `json:"nvlsChunkSize"`
-	NVLSTreeChunkBytes int     `json:"nvlsTreeMaxChunkSize"`
-	P2PChannels        int     `json:"p2pnChannels"`
-	P2PChannelsPerPeer int     `json:"p2pnChannelsPerPeer"`
-	P2PChunkBytes      int     `json:"p2pChunkSize"`
-	P2PGroupSize       int     `json:"p2pSchedGroupSize"`
-	MaxTreePattern     int     `json:"maxTreePattern"`
-	AllNVLink          int     `json:"isAllNvlink"`
-	AllDirectP2P       int     `json:"isAllDirectP2p"`
-	MinSM              int     `json:"minCompCap"`
-	MaxSM              int     `json:"maxCompCap"`
-	MinNetBW           float32 `json:"minNetBw"`
-	RankToNode         []int   `json:"rankToNode"`
-	CollNetHeads       []int   `json:"collNetHeads_rank0"`
+	Channels           int `json:"nChannels"`
+	CollChannels       int `json:"collChannels"`
+	NVLSChannels       int `json:"nvlsChannels"`
+	NVLSChunkBytes     int `json:"nvlsChunkSize"`
+	NVLSTreeChunkBytes int `json:"nvlsTreeMaxChunkSize"`
+	P2PChannels        int `json:"p2pnChannels"`
+	P2PChannelsPerPeer int `json:"p2pnChannelsPerPeer"`
+	P2PChunkBytes      int `json:"p2pChunkSize"`
+	P2PGroupSize       int `json:"p2pSchedGroupSize"`
+	MaxTreePattern     int `json:"maxTreePattern"`
+	AllNVLink          int `json:"isAllNvlink"`
+	AllDirectP2P       int `json:"isAllDirectP2p"`
+	// P2PSchedule[rank][round] is whom a rank sends to and receives from.
+	P2PSchedule [][][2]int `json:"p2pSchedule"`
+	// BufferBytes are of LL, LL128 and Simple.
+	BufferBytes  [3]int  `json:"buffSizes"`
+	MinSM        int     `json:"minCompCap"`
+	MaxSM        int     `json:"maxCompCap"`
+	MinNetBW     float32 `json:"minNetBw"`
+	RankToNode   []int   `json:"rankToNode"`
+	CollNetHeads []int   `json:"collNetHeads_rank0"`
 	// Rings[channel] is the ring from rank 0 on.
 	Rings [][]int `json:"rings"`
 	// Trees[channel][rank] is up, three down, depth.
