@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/bound"
-	"github.com/ncclgo/ncclgo/internal/parity"
 )
 
 // TestBetterOfReferenceMachines holds beside one another what NCCL's rings and trees

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/bound"
-	"github.com/ncclgo/ncclgo/internal/parity"
 )
 
 // requireBound fails if rings or trees of a view were found to carry more than

@@ -37,6 +37,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"litmus":   decodeLitmus,
 			"graph":    decodeGraph,
 			"topology": decodeTopology,
+			"p2p":      decodeP2PSchedule,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -114,6 +115,19 @@ func decodeLitmus(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if cases, wrong := strconv.Itoa(len(d.Cases)), strconv.Itoa(d.Wrong); cases != args[1] || wrong != args[2] {
 		ts.Fatalf("%s cases, %s wrong; want %s, %s", cases, wrong, args[1], args[2])
+	}
+}
+
+// decodeP2PSchedule reads a file that must be a document of nccl-run p2p-schedule
+// with the given numbers of ranks and of ranks of a group: p2p file ranks size.
+func decodeP2PSchedule(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: p2p file ranks size")
+	}
+	d, err := report.DecodeP2PSchedule(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	if ranks, size := strconv.Itoa(len(d.Sched)), strconv.Itoa(d.GroupSize); ranks != args[1] || size != args[2] {
+		ts.Fatalf("%s ranks in groups of %s; want %s, %s", ranks, size, args[1], args[2])
 	}
 }
 

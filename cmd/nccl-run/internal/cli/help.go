@@ -15,6 +15,7 @@ Usage:
   nccl-run graph [flags]        show the channels of a machine, or of many
   nccl-run litmus [flags]       show what the PTX machine's weak memory does
   nccl-run topo [flags]         show a machine: what is measured, what is assumed
+  nccl-run p2p-schedule [flags] show in which order ranks send to one another
   nccl-run warm [flags]         assemble the kernels for this machine's GPUs
 
 nccl-run all-reduce -h lists the flags.

@@ -27,14 +27,15 @@ func command(args ...string) (status int, stdout, stderr string) {
 
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
-		"help.txt":            {"-h"},
-		"help_all_reduce.txt": {"all-reduce", "-h"},
-		"help_doctor.txt":     {"doctor", "-h"},
-		"help_graph.txt":      {"graph", "-h"},
-		"help_litmus.txt":     {"litmus", "-h"},
-		"help_topo.txt":       {"topo", "-h"},
-		"help_capture.txt":    {"topo", "capture", "-h"},
-		"help_warm.txt":       {"warm", "-h"},
+		"help.txt":              {"-h"},
+		"help_all_reduce.txt":   {"all-reduce", "-h"},
+		"help_doctor.txt":       {"doctor", "-h"},
+		"help_graph.txt":        {"graph", "-h"},
+		"help_litmus.txt":       {"litmus", "-h"},
+		"help_topo.txt":         {"topo", "-h"},
+		"help_capture.txt":      {"topo", "capture", "-h"},
+		"help_warm.txt":         {"warm", "-h"},
+		"help_p2p_schedule.txt": {"p2p-schedule", "-h"},
 	} {
 		status, stdout, stderr := command(args...)
 		require.Equal(t, StatusRight, status)

@@ -119,7 +119,7 @@ func newRoot(p *Process) *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(p.Stdout, cmd.Long) })
-	root.AddCommand(newAllReduce(p), newDoctor(p), newGraph(p), newLitmus(p), newTopo(p), newWarm(p))
+	root.AddCommand(newAllReduce(p), newDoctor(p), newGraph(p), newLitmus(p), newP2PSchedule(p), newTopo(p), newWarm(p))
 	return root
 }
 
