@@ -107,3 +107,44 @@ func (l *Layout) CollNetHeads(node int) []int {
 	}
 	return ranks
 }
+
+// CollNetHeadCount returns how many heads every node has at least, 0 if CollNet is
+// off.
+func (l *Layout) CollNetHeadCount() int {
+	n := MaxChannels
+	for node := range l.members {
+		n = min(n, len(l.CollNetHeads(node)))
+	}
+	return n
+}
+
+// CollNetChains reports whether chains may be used: CollNet is in use, and the
+// heads of chains are heads for CollNet on every node (isCollNetChainHeadsSubset,
+// NCCL v2.30 src/transport/coll_net.cc).
+func (l *Layout) CollNetChains() bool {
+	if !l.CollNet {
+		return false
+	}
+	for n, node := range l.nodes {
+		heads := l.CollNetHeads(n)
+		for _, c := range node.chain[:l.counts[GraphCollNetChain]] {
+			if !slices.Contains(heads, l.rank(n, c.first())) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// CollNetDirectHeads returns how many heads a channel without chains has at least,
+// 0 if there is none.
+func (l *Layout) CollNetDirectHeads() int {
+	if _, ok := l.CollNetDirect(0); !ok {
+		return 0
+	}
+	n := MaxChannels
+	for node := range l.members {
+		n = min(n, len(l.directHeads(node)))
+	}
+	return n
+}

@@ -89,7 +89,7 @@ const maxRanks = 1 << 20
 
 // newMember returns the node that v is the view of.
 func newMember(v *System, p HostParams) Member {
-	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels}
+	m := Member{Graphs: Search(v, p.Search), P2PChannels: MaxChannels, Hardware: v.hardware()}
 	local := newLocality(v)
 	for i, gpu := range v.Nodes[NodeGPU] {
 		m.Ranks = append(m.Ranks, gpu.GPU.Rank)

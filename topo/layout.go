@@ -42,12 +42,13 @@ type Layout struct {
 	// the largest node.
 	MinLocalRanks, MaxLocalRanks int
 
-	members []Member
-	nodes   []*nodeChannels // [node]
-	node    []int           // [rank]
-	local   []int           // [rank]: local rank
-	merged  Graphs          // what the nodes agreed on, without channels
-	counts  [NumGraphs]int  // channels that all nodes have
+	members  []Member
+	nodes    []*nodeChannels // [node]
+	node     []int           // [rank]
+	local    []int           // [rank]: local rank
+	merged   Graphs          // what the nodes agreed on, without channels
+	hardware Hardware        // that all nodes have
+	counts   [NumGraphs]int  // channels that all nodes have
 	// source[channel] is the channel of which a channel is a copy. The rings of
 	// the search come first, then the same again, with the second trees.
 	source []int

@@ -22,6 +22,8 @@ type Member struct {
 	// P2PChannels is the least number of channels over which any rank talks to
 	// any other.
 	P2PChannels int
+	// Hardware is what the node has.
+	Hardware Hardware
 }
 
 // nodeChannels are the channels of a node's graphs with the position of each

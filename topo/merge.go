@@ -6,7 +6,10 @@ import "slices"
 // the worst, since ranks that chose by different figures would wait for each
 // other for ever. A graph that one node lacks nobody has.
 func (l *Layout) merge() {
-	l.MinNetBW = l.members[0].MinNetBW
+	l.MinNetBW, l.hardware = l.members[0].MinNetBW, l.members[0].Hardware
+	for i := range l.members {
+		l.hardware.limit(&l.members[i].Hardware)
+	}
 	for id := range GraphID(NumGraphs) {
 		l.counts[id] = MaxChannels
 		for i := range l.members {
@@ -38,6 +41,7 @@ func (g *Graph) limit(o *Graph) {
 	g.SameChannels = g.SameChannels && o.SameChannels
 	g.BWIntra = min(g.BWIntra, o.BWIntra)
 	g.BWInter = min(g.BWInter, o.BWInter)
+	g.LatencyInter = max(g.LatencyInter, o.LatencyInter)
 	g.TypeIntra = max(g.TypeIntra, o.TypeIntra)
 	g.TypeInter = max(g.TypeInter, o.TypeInter)
 	g.CrossNIC = max(g.CrossNIC, o.CrossNIC)

@@ -93,6 +93,8 @@ const (
 	ArchX86
 	ArchARM
 	ArchPOWER
+	// ArchMixed stands for CPUs of several architectures, of a [Hardware].
+	ArchMixed
 )
 
 // Vendor is the maker of an x86 CPU.
@@ -103,6 +105,8 @@ const (
 	VendorIntel
 	VendorAMD
 	VendorZhaoxin
+	// VendorMixed stands for CPUs of several makers, of a [Hardware].
+	VendorMixed
 )
 
 // PCI is what is known of a PCIe switch.
