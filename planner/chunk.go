@@ -10,9 +10,34 @@ import (
 // access of a kernel.
 const chunkAlign = 16
 
-// maxChunk returns the most data of a chunk of protocol p, bytes: what its
-// slots hold besides flags (calcCollChunking, NCCL v2.30 src/enqueue.cc).
-func (l *Limits) maxChunk(p coll.Proto) int {
+// slicesPerChunk is into how many slices a chunk of several slots is cut, so that
+// the next rank begins with the first while the second is under way
+// (ALLREDUCE_CHUNKSTEPS over ALLREDUCE_SLICESTEPS, NCCL v2.30
+// src/include/collectives.h).
+const slicesPerChunk = 2
+
+// geometry is what the sizes of chunks depend on besides the call.
+type geometry struct {
+	nranks, nodes int
+	// nvlsHeads is how many multicast groups a node has; nvlsChunk is the chunk of
+	// each, nvlsTreeChunk the largest one between nodes, bytes.
+	nvlsHeads, nvlsChunk, nvlsTreeChunk int
+	// nvlsBW is the bandwidth of an all-reduce with NVLS, GB/s.
+	nvlsBW float32
+	// directHeads is how many heads a node has for CollNet without chains, and
+	// directDepth 2 if other ranks send to them.
+	directHeads, directDepth int
+	// chainDepth is how many ranks a chain of CollNet has.
+	chainDepth int
+}
+
+// slowNVLSBW is the bandwidth of an all-reduce below which small chunks of NVLS
+// between nodes keep the network busy, GB/s (calcCollChunking, NCCL v2.30
+// src/enqueue.cc).
+const slowNVLSBW = 150
+
+// slotData returns the data that a slot of protocol p holds besides flags, bytes.
+func (l *Limits) slotData(p coll.Proto) int {
 	slot := l.BufferBytes[p] / l.NumSteps
 	switch p {
 	case coll.LL:
@@ -20,22 +45,139 @@ func (l *Limits) maxChunk(p coll.Proto) int {
 	case coll.LL128:
 		slot = slot / 128 * 120
 	}
-	return slot * l.ChunkSteps[p] / chunkAlign * chunkAlign
+	return slot
+}
+
+// maxChunk returns the most data of a chunk of protocol p, bytes.
+func (l *Limits) maxChunk(p coll.Proto) int {
+	return l.slotData(p) * l.ChunkSteps[p] / chunkAlign * chunkAlign
+}
+
+// steps returns how many slots a chunk takes, and how many one of its slices
+// (calcCollChunking, NCCL v2.30 src/enqueue.cc, and the *_CHUNKSTEPS of
+// src/include/collectives.h): several in rings whose ranks all have data to send
+// from the beginning. What is passed on from one rank through all others moves in
+// small pieces.
+func (l *Limits) steps(v coll.Variant) (chunk, slice int) {
+	if v.Algo != coll.Ring {
+		return 1, 1
+	}
+	switch v.Func {
+	case coll.AllReduce, coll.AllGather, coll.ReduceScatter:
+		chunk = l.ChunkSteps[v.Proto]
+		return chunk, max(1, chunk/slicesPerChunk)
+	}
+	return 1, 1
+}
+
+// grain is what NCCL's chunks are multiples of, bytes (ncclProtoGrainSize, NCCL
+// v2.30 src/include/device.h).
+var grain = [coll.NumProtos]int{coll.LL: 16, coll.LL128: 1920, coll.Simple: 512}
+
+// chunksPerLoop returns how many chunks of a channel's part are under way
+// together: one of each rank, or of each head of a node. Of functions whose count
+// is that of one rank, the part is too.
+func (g *geometry) chunksPerLoop(v coll.Variant) int {
+	switch v.Algo {
+	case coll.Ring, coll.TwoShot:
+		if v.Func == coll.AllReduce {
+			return g.nranks
+		}
+	case coll.NVLS, coll.NVLSTree:
+		return max(1, g.nvlsHeads)
+	case coll.CollNetDirect:
+		return max(1, g.directHeads)
+	}
+	return 1
 }
 
 // chunk returns the size of the chunks in which a channel moves its part of a
-// call, of partBytes: as few chunks as fit the buffers, all of about one size.
+// call, of partBytes of what the call counts.
 func (m *Model) chunk(v coll.Variant, partBytes int64) int {
-	// A ring all-reduce moves one chunk for each rank at a time; the parts of
-	// the other functions are one rank's already.
-	together := int64(1)
-	if v.Func == coll.AllReduce {
-		together = int64(m.nranks)
+	chunkSteps, _ := m.limits.steps(v)
+	most := m.limits.slotData(v.Proto) * chunkSteps / chunkAlign * chunkAlign
+	switch v.Algo {
+	case coll.Ring, coll.OneShot, coll.TwoShot:
+		return evenChunk(partBytes, m.geometry.chunksPerLoop(v), most)
 	}
-	most := int64(m.limits.maxChunk(v.Proto))
-	rounds := max(1, ceilDiv(partBytes, together*most))
-	chunk := ceilDiv(partBytes, together*rounds)
-	return int(max(chunkAlign, min(most, roundUp(chunk, chunkAlign))))
+	// NCCL counts the bytes of all ranks.
+	all := partBytes
+	if v.Func == coll.AllGather || v.Func == coll.ReduceScatter {
+		all *= int64(m.nranks)
+	}
+	size := m.geometry.chunk(v, all, most)
+	return max(chunkAlign, size/grain[v.Proto]*grain[v.Proto])
+}
+
+// evenChunk returns the size of chunks of which so many are under way together:
+// the fewest that fit the buffers, all of about one size, since a small one at the
+// end costs as much time as a large one.
+func evenChunk(bytes int64, together, most int) int {
+	rounds := max(1, ceilDiv(bytes, int64(together)*int64(most)))
+	size := ceilDiv(bytes, int64(together)*rounds)
+	return int(max(chunkAlign, min(int64(most), roundUp(size, chunkAlign))))
+}
+
+// chunk returns NCCL's size of chunks for all bytes of a channel's part: what a
+// slot holds, or less, so that enough of them are under way (calcCollChunking,
+// NCCL v2.30 src/enqueue.cc). Each pair is a number of loops and a size: a chunk
+// above the size is halved, or cut to it, while it makes fewer loops.
+func (g *geometry) chunk(v coll.Variant, bytes int64, most int) int {
+	type bound struct{ loops, size int }
+	size := most
+	together := g.chunksPerLoop(v)
+	halve := func(bounds ...bound) {
+		for _, b := range bounds {
+			for size > b.size && bytes/int64(together*size) < int64(b.loops) {
+				size /= 2
+			}
+		}
+	}
+	cut := func(bounds ...bound) {
+		for _, b := range bounds {
+			if size > b.size && bytes < int64(b.loops)*int64(together*size) {
+				size = b.size
+			}
+		}
+	}
+	switch {
+	case v.Algo == coll.CollNetDirect:
+		halve(bound{64 * g.directDepth, 128 << 10}, bound{8 * g.directDepth, 64 << 10}, bound{8 * g.directDepth, 32 << 10})
+	case v.Algo == coll.CollNetChain:
+		size = min(256<<10, size)
+		halve(bound{64 * g.chainDepth, 128 << 10}, bound{8 * g.chainDepth, 64 << 10}, bound{g.chainDepth, 32 << 10})
+	case v.Algo == coll.NVLS:
+		if size = min(size, g.nvlsChunk); g.nodes > 1 && g.nvlsBW < slowNVLSBW {
+			size = min(size, 32<<10)
+		}
+		cut(bound{64, 64 << 10}, bound{8, 32 << 10}, bound{2, 16 << 10})
+	case v.Algo == coll.NVLSTree:
+		size = min(g.nvlsChunk, g.nvlsTreeChunk)
+		cut(bound{32, 256 << 10}, bound{16, 128 << 10}, bound{4, 64 << 10}, bound{1, 32 << 10})
+	case v.Algo == coll.Tree && v.Proto == coll.LL128:
+		size = g.treeChunk(bytes, size)
+	case v.Algo == coll.PAT && v.Func == coll.AllGather:
+		halve(bound{32, 64 << 10})
+	case v.Algo == coll.PAT && v.Func == coll.ReduceScatter:
+		halve(bound{16, 64 << 10})
+	}
+	return size
+}
+
+// treeChunk returns the size of chunks of trees with LL128: the deeper the trees,
+// the more chunks fill them.
+func (g *geometry) treeChunk(bytes int64, size int) int {
+	ranks := float32(g.nranks) / float32(g.nodes)
+	depth := float32(float64(bits.Len(uint(g.nodes))) + float64(0.1*float64(ranks)))
+	for _, b := range []struct {
+		loops float32
+		size  int
+	}{{64, 128 << 10}, {16, 32 << 10}} {
+		for size > b.size && float32(bytes/int64(size)) < float32(depth*b.loops)/ranks {
+			size /= 2
+		}
+	}
+	return size
 }
 
 // partBytes returns the size of the largest part of a call among channels.

@@ -9,7 +9,8 @@ import (
 type Model struct {
 	limits   Limits
 	nranks   int
-	channels int         // of the communicator
+	channels int // of the communicator
+	geometry geometry
 	algos    []coll.Algo // those that have costs, in order
 	costs    [coll.NumFuncs][coll.NumAlgos][coll.NumProtos]cost
 	// built tells which variants have both a model and a kernel, and are safe.
@@ -31,6 +32,7 @@ func New(c *Config) (*Model, error) {
 	}
 	g := c.Ring
 	m := &Model{limits: c.Limits, nranks: g.NRanks, algos: []coll.Algo{coll.Ring}, kernel: c.Kernel}
+	m.geometry = geometry{nranks: g.NRanks, nodes: 1}
 	resident := c.resident()
 	if resident < c.Limits.MinChannels {
 		return nil, result.New(result.InvalidArgument, opNew,

@@ -15,6 +15,7 @@ type Task struct {
 
 // Plan is what a group launches, in order.
 type Plan struct {
+	Tasks    []Task // the group's
 	Launches []Launch
 }
 
@@ -34,8 +35,12 @@ type Work struct {
 	Task                       int // index into the tasks of the group
 	ChannelLo, ChannelHi       int
 	CountLo, CountMid, CountHi int64 // elements
-	ChunkBytes                 int   // a multiple of 16
 	Threads                    int   // that move data, at most the launch's
+	// ChunkBytes is what a channel moves from one rank to the next at a time, a
+	// multiple of 16. It takes ChunkSteps slots of a connection's FIFO, and goes in
+	// slices of SliceSteps slots each.
+	ChunkBytes             int
+	ChunkSteps, SliceSteps int
 }
 
 // Part returns the elements of a channel, ChannelLo <= channel <= ChannelHi.
@@ -50,12 +55,13 @@ func (w *Work) Part(channel int) (first, count int64) {
 	}
 }
 
-// Plan turns the calls of a group into launches: one for each variant, the
-// largest call first, in the order of the calls among equals. In a launch the
-// works are in that order too, and fill the channels one after the other so
-// that each carries about the same traffic. Calls of no elements are in no
+// Plan turns the calls of a group into launches: one for each variant, that of the
+// call with the most traffic first, in the order of the calls among equals. In a
+// launch the works are in that order too, and fill the channels one after the other
+// so that each carries about the same traffic. Calls of no elements are in no
 // launch.
 func (m *Model) Plan(tasks []Task) Plan {
+	plan := Plan{Tasks: tasks}
 	order := make([]int, 0, len(tasks))
 	for i := range tasks {
 		if tasks[i].Call.Count > 0 {
@@ -63,23 +69,32 @@ func (m *Model) Plan(tasks []Task) Plan {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(tasks[b].Choice.Bytes, tasks[a].Choice.Bytes)
+		return cmp.Compare(m.callTraffic(tasks[b].Call), m.callTraffic(tasks[a].Call))
 	})
-	var plan Plan
 	for len(order) > 0 {
 		v := tasks[order[0]].Choice.Variant
-		var same, others []int
-		for _, i := range order {
-			if tasks[i].Choice.Variant == v {
-				same = append(same, i)
-			} else {
-				others = append(others, i)
-			}
-		}
-		plan.Launches = append(plan.Launches, m.launch(v, tasks, same))
-		order = others
+		n := toFront(order, func(task int) bool { return tasks[task].Choice.Variant == v })
+		plan.Launches = append(plan.Launches, m.launch(v, tasks, order[:n]))
+		order = order[n:]
 	}
 	return plan
+}
+
+// toFront moves those that belong to the front, in the order they are in, as the
+// others stay in theirs, and returns their number.
+func toFront(order []int, belongs func(int) bool) int {
+	var others []int
+	n := 0
+	for _, i := range order {
+		if belongs(i) {
+			order[n] = i
+			n++
+		} else {
+			others = append(others, i)
+		}
+	}
+	copy(order[n:], others)
+	return n
 }
 
 // minTraffic is what makes it worth to use another channel, bytes
@@ -90,22 +105,26 @@ const minTraffic = 32 << 10
 // for several, unless they would be less than 16 bytes: shares differ by a cell.
 const cellsPerShare = 32
 
-// traffic returns the bytes that a channel moves for each byte of a call
-// (ncclFuncTrafficPerByte, NCCL v2.30 src/enqueue.cc). LL moves flags too, and
-// slowly: NCCL counts it four times.
-func (m *Model) traffic(v coll.Variant) int64 {
-	n := int64(1)
-	switch v.Func {
+// trafficPerByte returns the bytes that a channel moves for each byte of what a
+// call counts (ncclFuncTrafficPerByte, NCCL v2.30 src/enqueue.cc).
+func (m *Model) trafficPerByte(f coll.Func) int64 {
+	switch f {
 	case coll.AllReduce:
-		n = 2
+		return 2
 	case coll.AllGather, coll.AllGatherV, coll.ReduceScatter:
-		n = int64(m.nranks)
+		return int64(m.nranks)
 	}
-	if v.Proto == coll.LL {
-		n *= 4
-	}
-	return n
+	return 1
 }
+
+// callTraffic returns the bytes that a call moves.
+func (m *Model) callTraffic(c Call) int64 {
+	return c.Count * int64(c.Type.Size()) * m.trafficPerByte(c.Func)
+}
+
+// llTraffic is what NCCL multiplies the traffic of LL by: it moves flags too, and
+// slowly.
+const llTraffic = 4
 
 // job is a task being split. A cell is the least that a channel gets.
 type job struct {
@@ -118,8 +137,12 @@ type job struct {
 
 // launch splits the tasks of one variant over the channels.
 func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
-	l := Launch{Variant: v}
-	traffic := m.traffic(v)
+	l := Launch{Variant: v, Works: make([]Work, 0, len(ids))}
+	traffic := m.trafficPerByte(v.Func)
+	if v.Proto == coll.LL {
+		traffic *= llTraffic
+	}
+	chunkSteps, sliceSteps := m.limits.steps(v)
 	jobs := make([]job, len(ids))
 	channels, total := 0, int64(0)
 	for k, i := range ids {
@@ -142,14 +165,33 @@ func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
 	f := filler{channels: min(channels, m.channels)}
 	f.share = ceilDiv(total, int64(f.channels))
 	for k := range jobs {
+		t := &tasks[jobs[k].task]
+		if m.apart(v) {
+			// Its heads take turns with the network: channels are all alike.
+			f = filler{channels: min(t.Choice.Channels, m.channels)}
+			f.share = ceilDiv(jobs[k].cells*jobs[k].cellBytes, int64(f.channels))
+		}
 		w := f.place(&jobs[k])
-		t := &tasks[w.Task]
 		w.Threads = t.Choice.Threads
 		w.ChunkBytes = m.chunk(v, max(w.CountLo, w.CountMid, w.CountHi)*int64(t.Call.Type.Size()))
+		w.ChunkSteps, w.SliceSteps = chunkSteps, sliceSteps
 		l.Works = append(l.Works, w)
 		l.Channels = max(l.Channels, w.ChannelHi+1)
 	}
 	return l
+}
+
+// apart reports whether every call of a variant takes its channels from the first
+// on, whatever else is on them: those that reduce in the network (isCollnet, NCCL
+// v2.30 src/enqueue.cc).
+func (m *Model) apart(v coll.Variant) bool {
+	switch v.Algo {
+	case coll.CollNetDirect, coll.CollNetChain:
+		return true
+	case coll.NVLS:
+		return m.geometry.nodes > 1
+	}
+	return false
 }
 
 // filler fills channels one after the other.
