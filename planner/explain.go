@@ -79,35 +79,3 @@ func (c Choice) String() string {
 	return fmt.Sprintf("%s, %d x %d threads, chunks of %d bytes, %.1f µs",
 		c.Variant, c.Channels, c.Threads, c.ChunkBytes, c.Time)
 }
-
-// String returns the plan for people: each launch with the elements that each
-// of its channels takes of each call.
-func (p *Plan) String() string {
-	if len(p.Launches) == 0 {
-		return "nothing to launch\n"
-	}
-	var b strings.Builder
-	for i := range p.Launches {
-		l := &p.Launches[i]
-		fmt.Fprintf(&b, "%s: %d x %d threads\n", l.Variant, l.Channels, l.Threads)
-		for k := range l.Works {
-			w := &l.Works[k]
-			fmt.Fprintf(&b, "  call %d: %d threads, chunks of %d bytes\n", w.Task, w.Threads, w.ChunkBytes)
-			for ch := w.ChannelLo; ch <= w.ChannelHi; {
-				// Channels between the first and the last are alike.
-				last := ch
-				if ch > w.ChannelLo && ch < w.ChannelHi {
-					last = w.ChannelHi - 1
-				}
-				first, count := w.Part(ch)
-				if last == ch {
-					fmt.Fprintf(&b, "    channel %d: elements %d to %d\n", ch, first, first+count-1)
-				} else {
-					fmt.Fprintf(&b, "    channels %d-%d: elements %d to %d, %d each\n", ch, last, first, first+int64(last-ch+1)*count-1, count)
-				}
-				ch = last + 1
-			}
-		}
-	}
-	return b.String()
-}
