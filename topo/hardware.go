@@ -14,13 +14,16 @@ type Hardware struct {
 	// if there is one GPU only. Below an NVSwitch all peers share it, otherwise each
 	// peer has as much.
 	PeerBW float32
+	// AllNVLink says that GPUs reach one another without PCIe, perhaps through
+	// another GPU or through a CPU.
+	AllNVLink bool
 }
 
 // hardware returns that of the node that a view is of (ncclTopoCpuType and
 // ncclTopoGetNvsCount, NCCL v2.30 src/graph/topo.cc).
 func (s *System) hardware() Hardware {
 	cpu := s.Nodes[NodeCPU][0].CPU
-	h := Hardware{Arch: cpu.Arch, Vendor: cpu.Vendor, NVSwitch: len(s.Nodes[NodeNVS]) > 0}
+	h := Hardware{Arch: cpu.Arch, Vendor: cpu.Vendor, NVSwitch: len(s.Nodes[NodeNVS]) > 0, AllNVLink: s.allNVLink()}
 	gpus := s.Nodes[NodeGPU]
 	for i, from := range gpus {
 		for j, to := range gpus {
@@ -40,6 +43,19 @@ func (s *System) hardware() Hardware {
 	return h
 }
 
+// allNVLink reports whether no path between GPUs goes over PCIe
+// (ncclTopoPathAllNVLink, NCCL v2.30 src/graph/paths.cc).
+func (s *System) allNVLink() bool {
+	for _, from := range s.Nodes[NodeGPU] {
+		for _, to := range s.Nodes[NodeGPU] {
+			if from.Path(to).Type >= PathPIX {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // limit brings h down to what o has.
 func (h *Hardware) limit(o *Hardware) {
 	if h.Arch != o.Arch {
@@ -50,6 +66,7 @@ func (h *Hardware) limit(o *Hardware) {
 	}
 	h.NVSwitch = h.NVSwitch && o.NVSwitch
 	h.PeerBW = min(h.PeerBW, o.PeerBW)
+	h.AllNVLink = h.AllNVLink && o.AllNVLink
 }
 
 // Hardware returns what all nodes have.

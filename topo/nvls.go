@@ -28,6 +28,15 @@ func (l *Layout) nvlsHeads() int {
 	return n
 }
 
+// NVLSHeads returns how many multicast groups every node has for NVLS, 0 if it is
+// not in use.
+func (l *Layout) NVLSHeads() int {
+	if l.NVLSChannels == 0 {
+		return 0
+	}
+	return l.nvlsHeads()
+}
+
 // NVLS returns a rank's place in an NVLS channel, and false if there is none.
 func (l *Layout) NVLS(channel, rank int) (NVLS, bool) {
 	if l.NVLSChannels == 0 {
