@@ -60,6 +60,12 @@ type Result struct {
 	CollNetChain [][][2]int `json:"collnetChain"`
 	// CollNetDirect[rank] is of channel 0.
 	CollNetDirect []CollNetDirect `json:"collnetDirect_ch0"`
+
+	// The model: µs, GB/s, threads, bytes.
+	Latencies  Costs   `json:"latencies"`
+	Bandwidths Costs   `json:"bandwidths"`
+	MaxThreads Threads `json:"maxThreads"`
+	Thresholds Threads `json:"threadThresholds"`
 }
 
 // System is the machine as NCCL saw it from rank 0, trimmed.
