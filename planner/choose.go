@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ncclgo/ncclgo/coll"
@@ -18,7 +19,8 @@ type Call struct {
 	Count int64         // elements, as the function's count argument
 }
 
-// Options fix parts of a choice. The zero value leaves all of it open.
+// Options fix parts of a choice. The zero value leaves all of it open. They go
+// before [Settings], and both before a [Tuning].
 type Options struct {
 	Algos    AlgoSet
 	Protos   ProtoSet
@@ -31,11 +33,16 @@ type Choice struct {
 	Variant  coll.Variant
 	Channels int // most channels that share the call
 	Threads  int // of each CTA
+	// Warps is how many warps NCCL's kernel has for Threads: some of its kernels need
+	// more, to signal.
+	Warps int
 	// ChunkBytes is the size of a chunk when the call runs alone, a multiple of
 	// 16.
 	ChunkBytes int
 	Bytes      int64   // size of the call: of the larger of its buffers
 	Time       float32 // predicted, µs
+	// Row is the row of the tuning table that the choice follows, from 1; 0: none.
+	Row int
 }
 
 // variant returns the key of the kernel for a call, without the fields that its
@@ -64,30 +71,59 @@ func (m *Model) Bytes(c Call) int64 {
 
 // Choose decides how a call is done: of all algorithms and protocols that are
 // allowed, possible and built, the one predicted to be fastest, the first in
-// the order of package coll among equals. It does not allocate unless it fails.
-func (m *Model) Choose(c Call, o Options) (Choice, error) {
+// the order of package coll among equals (topoGetAlgoInfo, NCCL v2.30
+// src/enqueue.cc). Where a tuning table has a row for the call, those that the row
+// names go before the others. It does not allocate unless it fails.
+func (m *Model) Choose(c Call, o Options) (Choice, error) { return m.choose(c, 1, o) }
+
+// choose is Choose for ops operations that follow one another on each channel and
+// share some of the latency.
+func (m *Model) choose(c Call, ops int, o Options) (Choice, error) {
 	if err := m.check(c, o); err != nil {
 		return Choice{}, err
 	}
 	best := Choice{Bytes: m.Bytes(c), Time: math.MaxFloat32}
-	found := false
-	for _, a := range m.algos {
-		for p := range coll.Proto(coll.NumProtos) {
-			if !m.usable(c, o, a, p) {
-				continue
-			}
-			if t := m.costs[c.Func][a][p].time(best.Bytes); !found || t < best.Time {
-				best.Variant, best.Time, found = c.variant(a, p), t, true
-			}
+	row := m.tunedRow(c.Func, best.Bytes)
+	found := row != nil && m.fastest(&best, c, ops, o, row)
+	if found {
+		best.Row = row.number
+		if o.Channels == 0 && row.channels != 0 {
+			o.Channels = min(row.channels, m.channels)
 		}
-	}
-	if !found {
+		if o.Threads == 0 && row.threads != 0 {
+			o.Threads = min(row.threads, m.limits.MaxThreads)
+		}
+	} else if !m.fastest(&best, c, ops, o, nil) {
 		return Choice{}, m.refuse(c, o)
 	}
-	p := best.Variant.Proto
-	best.Channels, best.Threads = m.size(p, best.Bytes, o)
+	m.size(&best, o)
 	best.ChunkBytes = m.chunk(best.Variant, m.partBytes(c, best.Channels))
 	return best, nil
+}
+
+// fastest sets the variant and time of the fastest way to do a call, of those of a
+// row of a tuning table if there is one, and reports whether there is any.
+func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRange) bool {
+	found := false
+	for _, w := range m.ways[c.Func] {
+		if row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) || !m.usable(c, o, w.algo, w.proto) {
+			continue
+		}
+		if t := m.callTime(c, w.algo, w.proto, best.Bytes, ops); !found || t < best.Time {
+			best.Variant, best.Time, found = c.variant(w.algo, w.proto), t, true
+		}
+	}
+	return found
+}
+
+// callTime returns the µs that a call of n bytes takes, of ops that follow one
+// another.
+func (m *Model) callTime(c Call, a coll.Algo, p coll.Proto, n int64, ops int) float32 {
+	t := m.time(c.Func, a, p, n, ops)
+	if a == coll.Ring && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks {
+		t = float32(t * lossyFactor)
+	}
+	return t
 }
 
 // usable reports whether a call may run with an algorithm and a protocol.
@@ -107,6 +143,8 @@ func (m *Model) check(c Call, o Options) error {
 	switch {
 	case c.Func >= coll.NumFuncs || c.Op >= coll.NumRedOps || c.Type >= coll.NumDataTypes:
 		return bad("function, op or type is none: {%d %d %d}", c.Func, c.Op, c.Type)
+	case !c.Func.HasAlgo():
+		return bad("sends and receives are scheduled in rounds; they have no algorithm to choose")
 	case c.Count < 0 || c.Count > math.MaxInt64/int64(64*m.nranks):
 		return bad("count %d is out of range", c.Count)
 	case o.Channels < 0 || o.Channels > m.channels:
@@ -117,49 +155,100 @@ func (m *Model) check(c Call, o Options) error {
 	return nil
 }
 
-// size returns the channels and threads for n bytes: all of both if each thread
-// has enough to do, else fewer channels, then fewer threads (topoGetAlgoInfo,
-// NCCL v2.30 src/enqueue.cc, without the warp that NCCL adds for Simple's
-// flags).
-func (m *Model) size(p coll.Proto, n int64, o Options) (channels, threads int) {
-	channels, threads = m.channels, m.maxThreads[p]
+// size sets channels and threads: all of both if each thread has enough to do, else
+// fewer channels, then fewer threads (topoGetAlgoInfo, NCCL v2.30 src/enqueue.cc).
+func (m *Model) size(c *Choice, o Options) {
+	a, p := c.Variant.Algo, c.Variant.Proto
+	if !c.Variant.Func.HasAlgo() {
+		return
+	}
+	channels, threads, threshold := m.channels, min(m.maxThreads[a][p], m.limits.MaxThreads), m.thresholds[a][p]
 	fewest := m.limits.MinChannels
 	if o.Channels != 0 {
 		channels, fewest = o.Channels, o.Channels
 	}
 	if o.Threads != 0 {
-		threads = min(o.Threads, maxThreads[p])
+		threads = min(o.Threads, maxThreadsAny)
+		if m := m.maxThreads[a][p]; m != 0 {
+			threads = min(threads, maxThreads[p])
+		}
 	}
-	idle := func() bool { return n < int64(channels)*int64(threads)*m.threshold[p] }
-	for channels > fewest && idle() {
-		channels--
+	switch a {
+	case coll.NVLS, coll.NVLSTree:
+		if o.Channels == 0 {
+			channels = m.nvlsChannels
+			if a == coll.NVLS && m.facts.NNodes > 1 {
+				channels = min(channels, m.channels)
+			}
+		}
+	case coll.CollNetDirect:
+		channels = m.collNetChannels(c.Bytes, channels, fewest, int64(threads), threshold)
+	default:
+		if each := int64(threads) * threshold; each > 0 {
+			channels = max(fewest, int(min(int64(channels), c.Bytes/each)), 1)
+		}
+		for o.Threads == 0 && threads > 0 && c.Bytes < int64(channels)*int64(threads)*threshold && threads%(4*warpSize) == 0 {
+			threads /= 2
+		}
 	}
-	for o.Threads == 0 && idle() && threads%(4*warpSize) == 0 {
-		threads /= 2
-	}
-	if o.Threads == 0 && p != coll.Simple {
+	c.Channels, c.Threads, c.Warps = channels, threads, launched(a, p, threads)/warpSize
+	switch {
+	case a == coll.Tree && o.Threads == 0:
+		c.Threads = min(m.maxThreads[a][p], m.limits.MaxThreads)
+	case threads == 0:
+		c.Threads = min(maxThreadsAny, m.limits.MaxThreads)
+	case o.Threads == 0 && p != coll.Simple:
 		// NCCL launches three warps at least; one of Simple's three is the one
 		// for flags.
-		threads = max(threads, min(3*warpSize, m.limits.MaxThreads))
+		c.Threads = max(threads, min(minLaunch, m.limits.MaxThreads))
 	}
-	return channels, threads
+}
+
+// collNetChannels returns the channels of CollNet without chains: fewer of them, to
+// half as many at a time, the less there is to do for each head.
+func (m *Model) collNetChannels(n int64, channels, fewest int, threads, threshold int64) int {
+	heads := int64(m.facts.DirectHeads)
+	for least, idle := 16, true; least >= 1 && idle; least /= 2 {
+		for {
+			idle = n < int64(channels)*threads*heads*threshold
+			if !idle || channels <= max(least, fewest) {
+				break
+			}
+			if channels == least+least/2 {
+				threshold /= 2
+			}
+			channels--
+		}
+	}
+	return channels
+}
+
+// launched returns the threads that NCCL launches for so many that move data.
+func launched(a coll.Algo, p coll.Proto, threads int) int {
+	switch {
+	case a == coll.Tree || a == coll.PAT:
+		return maxThreadsAny
+	case a == coll.Ring && p == coll.Simple:
+		threads += ringSyncThreads
+	}
+	return max(threads, minLaunch)
 }
 
 // reason returns why a call does not run with an algorithm and a protocol, ""
-// if it may.
+// if it may, and the error of the kernel lookup if that is why.
 func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, error) {
 	v := c.variant(a, p)
+	if out := m.costs[c.Func][a][p].out; out != "" {
+		return out, nil
+	}
+	if out := undefined(v); out != "" {
+		return out, nil
+	}
 	if err := m.kernel(v); err != nil {
 		return shortReason(v, err), err
 	}
-	model := &m.costs[c.Func][a][p]
-	switch {
-	case !o.Algos.Has(a) || !o.Protos.Has(p):
+	if !o.Algos.Has(a) || !o.Protos.Has(p) {
 		return "not asked for", nil
-	case model.bw == 0:
-		return fmt.Sprintf("no graph for %s was searched", a), nil
-	case model.unsafe != "":
-		return model.unsafe, nil
 	}
 	return "", nil
 }
@@ -168,7 +257,7 @@ func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, er
 // name of the variant, which whoever prints it has.
 func shortReason(v coll.Variant, err error) string {
 	if errors.Is(err, result.ErrNotBuilt) {
-		return result.ErrNotBuilt.Error()
+		return "not built"
 	}
 	var e *result.Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -178,8 +267,8 @@ func shortReason(v coll.Variant, err error) string {
 }
 
 // refuse returns the error of a call for which nothing that was asked for can
-// be used: ErrInvalidArgument if rules exclude everything or what is built is
-// unsafe here, else ErrNotBuilt.
+// be used: ErrInvalidArgument if rules or hardware exclude everything, or what is
+// built is unsafe here, else ErrNotBuilt.
 func (m *Model) refuse(c Call, o Options) error {
 	what := c.Func.String()
 	if c.Func.Reduces() {
@@ -187,16 +276,19 @@ func (m *Model) refuse(c Call, o Options) error {
 	}
 	var why, can []string
 	unsafe, missing := "", false
+	s := &m.settings
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
-			if o.Algos.Has(a) && o.Protos.Has(p) {
-				text, err := m.reason(c, o, a, p)
-				missing = missing || errors.Is(err, result.ErrNotBuilt)
-				why = append(why, text)
-				if model := &m.costs[c.Func][a][p]; err == nil && model.unsafe != "" {
+			switch asked := o.Algos.Has(a) && o.Protos.Has(p); {
+			case asked && s.Algos[c.Func].Has(a) && s.Protos[c.Func].Has(p):
+				text, _ := m.reason(c, o, a, p)
+				if err := m.kernel(c.variant(a, p)); errors.Is(err, result.ErrNotBuilt) {
+					missing = true
+				} else if m.costs[c.Func][a][p].unsafe && err == nil {
 					unsafe = fmt.Sprintf("%s %s", p, text)
 				}
-			} else if m.usable(c, Options{}, a, p) {
+				why = append(why, text)
+			case m.possible(c, a, p):
 				can = append(can, fmt.Sprintf("%s %s", a, p))
 			}
 		}
@@ -207,17 +299,37 @@ func (m *Model) refuse(c Call, o Options) error {
 	}
 	// One reason is worth telling; of many, that there are many.
 	detail := ""
+	why = slices.Compact(why)
 	switch {
 	case unsafe != "":
 		detail, missing = ": "+unsafe, false
 	case len(why) == 1:
 		detail = ": " + why[0]
 	}
-	e := result.New(result.InvalidArgument, c.Func.String(), "%s with %s and %s is not possible%s; %s",
-		what, o.Algos, o.Protos, detail, instead)
+	algos, protos := "with "+describe(o.Algos, s.Algos[c.Func], "NCCL_ALGO"), describe(o.Protos, s.Protos[c.Func], "NCCL_PROTO")
 	if missing {
-		e = result.New(result.InvalidUsage, c.Func.String(), "%s with %s and %s: %w; %s",
-			what, o.Algos, o.Protos, result.ErrNotBuilt, instead)
+		return result.New(result.InvalidUsage, c.Func.String(), "%s %s and %s: %w; %s", what, algos, protos, result.ErrNotBuilt, instead)
 	}
-	return e
+	return result.New(result.InvalidArgument, c.Func.String(), "%s %s and %s is not possible%s; %s", what, algos, protos, detail, instead)
+}
+
+// possible reports whether a call could run with an algorithm and a protocol if they
+// were allowed.
+func (m *Model) possible(c Call, a coll.Algo, p coll.Proto) bool {
+	v, cost := c.variant(a, p), &m.costs[c.Func][a][p]
+	return (cost.out == "" || cost.byUser) && undefined(v) == "" && m.kernel(v) == nil
+}
+
+// describe names what was asked for, and where a variable says so.
+func describe[S interface {
+	~uint8 | ~uint16
+	String() string
+}](asked, set S, variable string) string {
+	switch {
+	case set == 0:
+		return asked.String()
+	case asked == 0:
+		return fmt.Sprintf("%s (%s)", set, variable)
+	}
+	return fmt.Sprintf("%s (%s leaves %s)", asked, variable, set)
 }

@@ -42,7 +42,7 @@ func TestRefusedCalls(t *testing.T) {
 		{
 			"excluded by a rule", Call{Func: coll.Broadcast, Count: 1},
 			Options{Algos: Algos(coll.Tree), Protos: Protos(coll.LL)}, result.ErrInvalidArgument,
-			"Broadcast: Broadcast with Tree and LL is not possible: Broadcast runs as Ring only; nothing else is possible",
+			"Broadcast: Broadcast with Tree and LL is not possible: not defined for Broadcast; nothing else is possible",
 		},
 		{"count", sum(-1), Options{}, result.ErrInvalidArgument, "AllReduce: count -1 is out of range"},
 		{"large count", sum(math.MaxInt64 / 8), Options{}, result.ErrInvalidArgument, "AllReduce: count 1152921504606846975 is out of range"},
@@ -50,8 +50,8 @@ func TestRefusedCalls(t *testing.T) {
 		{"threads", sum(1), Options{Threads: 65}, result.ErrInvalidArgument, "AllReduce: 65 threads; a multiple of 32 from 64 to 640 is allowed"},
 		{"function", Call{Func: coll.NumFuncs}, Options{}, result.ErrInvalidArgument, "plan: function, op or type is none: {7 0 0}"},
 		{
-			"no model", Call{Func: coll.SendRecv, Count: 1}, Options{}, result.ErrNotBuilt,
-			"SendRecv: SendRecv with any algorithm and any protocol: not in this build; nothing else is possible",
+			"no algorithm", Call{Func: coll.SendRecv, Count: 1}, Options{}, result.ErrInvalidArgument,
+			"SendRecv: sends and receives are scheduled in rounds; they have no algorithm to choose",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,30 +68,29 @@ func TestRefusedCalls(t *testing.T) {
 // TestUnsafeLL128: over links that tear lines LL128 is neither chosen nor to be
 // had, whatever else is asked for.
 func TestUnsafeLL128(t *testing.T) {
-	graph := func(change func(*topo.Graph)) *Model {
+	graph := func(change func(*Facts)) *Model {
 		cfg := config(t, "dgx-a100", 8, firstKernels)
-		g := *cfg.Ring
-		change(&g)
-		cfg.Ring = &g
+		change(&cfg.Facts)
 		return model(t, cfg)
 	}
 	for _, test := range []struct {
-		name string
-		m    *Model
-		why  string
+		name     string
+		m        *Model
+		why      string
+		possible string
 	}{
-		{"PCIe", model(t, config(t, "pcie8", 8, firstKernels)), "needs NVLink between neighbours, the ring has SYS"},
-		{"PCIe, all built", model(t, config(t, "pcie8", 8, allKernels)), "needs NVLink between neighbours, the ring has SYS"},
-		{"one hop by PCIe", graph(func(g *topo.Graph) { g.TypeIntra = topo.PathPIX }), "needs NVLink between neighbours, the ring has PIX"},
-		{"old GPU", graph(func(g *topo.Graph) { g.MinSM, g.MaxSM = 60, 60 }), "needs sm_70"},
-		{"different GPUs", graph(func(g *topo.Graph) { g.MinSM = 70 }), "needs sm_90 between different GPUs"},
+		{"PCIe", model(t, config(t, "pcie8", 8, firstKernels)), "needs NVLink between neighbours, the channels have SYS", "Ring LL, Ring Simple"},
+		{"PCIe, all built", model(t, config(t, "pcie8", 8, allKernels)), "needs NVLink between neighbours, the channels have SYS", "Tree LL, Tree Simple, Ring LL, Ring Simple"},
+		{"one hop by PCIe", graph(func(f *Facts) { f.Graphs[topo.GraphRing].TypeIntra = topo.PathPIX }), "needs NVLink between neighbours, the channels have PIX", "Ring LL, Ring Simple"},
+		{"old GPU", graph(func(f *Facts) { f.MinSM, f.MaxSM = 60, 60 }), "needs sm_70", "Ring LL, Ring Simple"},
+		{"different GPUs", graph(func(f *Facts) { f.MinSM = 70 }), "needs sm_90 between different GPUs", "Ring LL, Ring Simple"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, algos := range []AlgoSet{0, Algos(coll.Ring)} {
 				_, err := test.m.Choose(sum(1), Options{Algos: algos, Protos: Protos(coll.LL128)})
 				require.ErrorIs(t, err, result.ErrInvalidArgument)
-				require.EqualError(t, err, fmt.Sprintf("AllReduce: Sum of f32 with %v and LL128 is not possible: LL128 %s; possible: Ring LL, Ring Simple",
-					algos, test.why))
+				require.EqualError(t, err, fmt.Sprintf("AllReduce: Sum of f32 with %v and LL128 is not possible: LL128 %s; possible: %s",
+					algos, test.why, test.possible))
 			}
 			for bytes := int64(4); bytes < 1<<32; bytes *= 2 {
 				e, err := test.m.Explain(sum(bytes/4), Options{Algos: Algos(coll.Ring), Protos: Protos(coll.LL, coll.LL128, coll.Simple)})

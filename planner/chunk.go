@@ -31,6 +31,20 @@ type geometry struct {
 	chainDepth int
 }
 
+// newGeometry returns the geometry of a communicator whose all-reduce with NVLS has
+// the given bandwidth, GB/s.
+func newGeometry(f *Facts, nvlsBW float32) geometry {
+	g := geometry{
+		nranks: f.NRanks, nodes: f.NNodes,
+		nvlsHeads: f.NVLSHeads, nvlsChunk: f.NVLSChunkBytes, nvlsTreeChunk: f.NVLSTreeChunkBytes, nvlsBW: nvlsBW,
+		directHeads: f.DirectHeads, directDepth: 1, chainDepth: f.NRanks / f.NNodes,
+	}
+	if f.MaxLocalRanks > 1 {
+		g.directDepth = 2
+	}
+	return g
+}
+
 // slowNVLSBW is the bandwidth of an all-reduce below which small chunks of NVLS
 // between nodes keep the network busy, GB/s (calcCollChunking, NCCL v2.30
 // src/enqueue.cc).

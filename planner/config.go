@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"cmp"
+
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/topo"
@@ -8,15 +10,16 @@ import (
 
 // Config is what a [Model] is made from. All of it is equal on all ranks.
 type Config struct {
-	// Ring is the graph of rings.
-	Ring *topo.Graph
-	// NumSMs is the number of SMs of a GPU, the least of all.
-	NumSMs int
-	// CTAsPerSM is how many CTAs of the largest kernel that may run one SM holds
-	// at once, the least of all GPUs.
-	CTAsPerSM int
-	// RanksPerGPU is how many ranks share a GPU, the most of all; 0 takes the
-	// graph's.
+	Facts    Facts
+	Settings Settings
+	// Tuning, if not nil, has choices that go before those of the model.
+	Tuning *Tuning
+	// NumSMs is the number of SMs of a GPU, the least of all. CTAsPerSM is how many
+	// CTAs of the largest kernel that may run one SM holds at once, the least of all
+	// GPUs. 0 for both: not known, so they limit nothing.
+	NumSMs, CTAsPerSM int
+	// RanksPerGPU is how many ranks share a GPU, the most of all; 0 takes that of
+	// the facts.
 	RanksPerGPU int
 	// Kernel returns nil if there is a kernel for a variant, else why not:
 	// result.ErrNotBuilt, or result.ErrInvalidArgument with the rule that
@@ -24,6 +27,10 @@ type Config struct {
 	// refusals for those they tell about.
 	Kernel func(coll.Variant) error
 	Limits Limits
+	// AsNCCL decides as NCCL does where this package does not: OneShot and TwoShot
+	// are not used, and LL128 that Settings name is, also over links that may tear its
+	// lines.
+	AsNCCL bool
 }
 
 // Limits bound what is chosen. Start from [DefaultLimits].
@@ -57,12 +64,6 @@ func DefaultLimits() Limits {
 	}
 }
 
-const warpSize = 32
-
-// minThreads is the fewest threads of a CTA: two warps (getNthreads' minimum,
-// NCCL v2.30 src/graph/tuning.cc).
-const minThreads = 2 * warpSize
-
 // opNew names the operation in New's errors.
 const opNew = "plan communicator"
 
@@ -73,12 +74,14 @@ func (c *Config) check() error {
 	}
 	l := &c.Limits
 	switch {
-	case c.Ring == nil || len(c.Ring.Channels) == 0:
-		return bad("no ring graph")
+	case c.Facts.NRanks < 1 || c.Facts.NNodes < 1 || c.Facts.NRanks < c.Facts.NNodes:
+		return bad("%d ranks on %d nodes; a node has a rank at least", c.Facts.NRanks, c.Facts.NNodes)
+	case c.Facts.Channels < 1 || c.Facts.Graphs[topo.GraphRing].Channels < 1:
+		return bad("no channel of rings")
 	case c.Kernel == nil:
 		return bad("no kernel lookup")
-	case c.NumSMs < 1 || c.CTAsPerSM < 1:
-		return bad("%d SMs with %d CTAs each; at least 1 of each is needed", c.NumSMs, c.CTAsPerSM)
+	case (c.NumSMs != 0 || c.CTAsPerSM != 0) && (c.NumSMs < 1 || c.CTAsPerSM < 1):
+		return bad("%d SMs with %d CTAs each; at least 1 of each is needed, or 0 of both where they are not known", c.NumSMs, c.CTAsPerSM)
 	case l.MinChannels < 1 || l.MaxChannels < l.MinChannels:
 		return bad("%d to %d channels; the first is 1 or more and not above the second", l.MinChannels, l.MaxChannels)
 	case l.MaxThreads < minThreads || l.MaxThreads%warpSize != 0:
@@ -94,15 +97,18 @@ func (c *Config) check() error {
 			return bad("a %s buffer of %d bytes; a chunk of it must hold %d bytes of data", p, l.BufferBytes[p], chunkAlign)
 		}
 	}
-	return nil
+	return c.Settings.check()
 }
 
 // resident returns how many channels a communicator may have so that all CTAs
 // that wait on one another are resident together.
 func (c *Config) resident() int {
-	ranks := c.RanksPerGPU
-	if ranks == 0 {
-		ranks = c.Ring.RanksPerGPU
+	if c.NumSMs == 0 {
+		return topo.MaxChannels
 	}
-	return c.NumSMs * c.CTAsPerSM / max(1, ranks)
+	return c.NumSMs * c.CTAsPerSM / c.ranksPerGPU()
+}
+
+func (c *Config) ranksPerGPU() int {
+	return max(1, cmp.Or(c.RanksPerGPU, c.Facts.RanksPerGPU))
 }

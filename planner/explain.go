@@ -37,7 +37,7 @@ func (m *Model) Explain(c Call, o Options) (*Explanation, error) {
 			alt := Alternative{Algo: a, Proto: p, Time: -1}
 			alt.Reason, _ = m.reason(c, o, a, p)
 			if alt.Reason == "" {
-				alt.Time = m.costs[c.Func][a][p].time(choice.Bytes)
+				alt.Time = m.callTime(c, a, p, choice.Bytes, 1)
 			}
 			e.Alternatives = append(e.Alternatives, alt)
 		}

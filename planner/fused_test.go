@@ -33,7 +33,7 @@ func TestNoFusedInstruction(t *testing.T) {
 	}
 	for _, env := range [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}} {
 		listing := compile(testenv.Root(), env, "./topo/...", "./planner/...")
-		for _, function := range []string{"planner.ringCost STEXT", "topo.(*ledger).take STEXT"} {
+		for _, function := range []string{"planner.(*tuner).latency STEXT", "topo.(*ledger).take STEXT"} {
 			require.True(t, strings.Contains(listing, function), "%v: no %s", env, function)
 		}
 		require.Empty(t, fused.FindAllString(listing, -1), "%v", env)

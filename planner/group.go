@@ -88,6 +88,3 @@ func (m *Model) similar(calls []Call, order []int) (n int, together Call) {
 // maxCount is the largest count of a call, far from overflow in whatever is made
 // of it.
 func (m *Model) maxCount() int64 { return math.MaxInt64 / int64(64*m.nranks) }
-
-// choose decides a call when each channel has ops calls.
-func (m *Model) choose(c Call, ops int, o Options) (Choice, error) { return m.Choose(c, o) }

@@ -1,72 +1,244 @@
 package planner
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // Model is what is known of a communicator before its first call.
 type Model struct {
+	facts    Facts
+	settings Settings
 	limits   Limits
 	nranks   int
-	channels int // of the communicator
-	geometry geometry
-	algos    []coll.Algo // those that have costs, in order
-	costs    [coll.NumFuncs][coll.NumAlgos][coll.NumProtos]cost
-	// built tells which variants have both a model and a kernel, and are safe.
+	// channels is how many channels the communicator has, nvlsChannels how many an
+	// operation of NVLS has.
+	channels, nvlsChannels int
+	kernel                 func(coll.Variant) error
+	asNCCL                 bool
+	geometry               geometry
+
+	costs [coll.NumFuncs][coll.NumAlgos][coll.NumProtos]cost
+	// ways are the costs of a function that are available, in order.
+	ways [coll.NumFuncs][]way
+	// built tells which variants have both a model and a kernel.
 	built      [coll.NumIDs]bool
-	kernel     func(coll.Variant) error
-	maxThreads [coll.NumProtos]int
-	// threshold is in bytes for each thread.
-	threshold [coll.NumProtos]int64
+	maxThreads [coll.NumAlgos][coll.NumProtos]int
+	// thresholds are in bytes for each thread.
+	thresholds [coll.NumAlgos][coll.NumProtos]int64
+	tuned      [coll.NumFuncs][]tunedRange
+
+	plateau         int64   // bytes from which on rings between nodes are slower
+	plateauFactor   float64 // by how much
+	correctNVLSTree bool
 }
 
-// New makes the model of a communicator.
-//
-// It has twice the graph's channels, as NCCL's communicators do, unless limits
-// or residency allow fewer: the CTAs of all channels of all ranks on a GPU wait
-// on one another and must be resident together.
+// way is an algorithm with a protocol.
+type way struct {
+	algo  coll.Algo
+	proto coll.Proto
+}
+
+// New makes the model of a communicator. It has the channels of the facts, unless
+// limits or residency allow fewer: the CTAs of all channels of all ranks on a GPU
+// wait on one another and must be resident together.
 func New(c *Config) (*Model, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	g := c.Ring
-	m := &Model{limits: c.Limits, nranks: g.NRanks, algos: []coll.Algo{coll.Ring}, kernel: c.Kernel}
-	m.geometry = geometry{nranks: g.NRanks, nodes: 1}
 	resident := c.resident()
 	if resident < c.Limits.MinChannels {
 		return nil, result.New(result.InvalidArgument, opNew,
 			"%d channels at least, but %d SMs hold %d CTAs each of %d ranks: %d channels can be resident together; use fewer channels or ranks on a GPU",
-			c.Limits.MinChannels, c.NumSMs, c.CTAsPerSM, max(c.RanksPerGPU, g.RanksPerGPU), resident)
+			c.Limits.MinChannels, c.NumSMs, c.CTAsPerSM, c.ranksPerGPU(), resident)
 	}
-	m.channels = max(c.Limits.MinChannels, min(2*len(g.Channels), c.Limits.MaxChannels, resident))
-
-	m.maxThreads = maxThreads
-	if g.BW() <= slowRingBW {
-		m.maxThreads[coll.Simple] = slowThreads
-	}
-	for p := range m.maxThreads {
-		m.maxThreads[p] = min(m.maxThreads[p], c.Limits.MaxThreads)
-	}
-	m.threshold = [coll.NumProtos]int64{
-		coll.LL: int64(thresholdLL * g.NRanks), coll.LL128: thresholdLL128, coll.Simple: thresholdSimple,
-	}
-	for f := range coll.Func(coll.NumFuncs) {
-		if !f.HasAlgo() {
-			continue
-		}
-		for p := range coll.Proto(coll.NumProtos) {
-			m.costs[f][coll.Ring][p] = ringCost(f, p, g)
-		}
-	}
-	for id := range coll.ID(coll.NumIDs) {
-		v := id.Variant()
-		model := &m.costs[v.Func][v.Algo][v.Proto]
-		m.built[id] = model.bw > 0 && model.unsafe == "" && c.Kernel(v) == nil
+	m := &Model{facts: c.Facts, nranks: c.Facts.NRanks, settings: c.Settings, limits: c.Limits, kernel: c.Kernel, asNCCL: c.AsNCCL}
+	most := min(c.Limits.MaxChannels, resident)
+	m.channels = max(c.Limits.MinChannels, min(c.Facts.Channels, most))
+	m.nvlsChannels = min(c.Facts.NVLSChannels, most)
+	m.setThreads()
+	m.setPlateau()
+	m.setCosts()
+	m.geometry = newGeometry(&m.facts, m.Bandwidth(coll.AllReduce, coll.NVLS, coll.Simple))
+	if err := m.setTuning(c.Tuning); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
 
-// Channels returns the number of channels that the communicator needs: no
-// choice uses more.
+// setThreads sets the most threads of a CTA and the least work of one
+// (ncclTopoTuneModel, NCCL v2.30 src/graph/tuning.cc).
+func (m *Model) setThreads() {
+	ring := &m.facts.Graphs[topo.GraphRing]
+	simple := maxThreads[coll.Simple]
+	if float64(float32(float32(ring.Channels)*ring.BWIntra)) <= slowRingBW {
+		simple = slowThreads
+	}
+	s := &m.settings
+	m.maxThreads = [coll.NumAlgos][coll.NumProtos]int{
+		coll.CollNetDirect: {coll.Simple: maxThreadsAny}, coll.CollNetChain: {coll.Simple: maxThreadsAny},
+		coll.NVLS: {coll.Simple: maxThreadsAny}, coll.NVLSTree: {coll.Simple: maxThreadsAny},
+		coll.OneShot: maxThreads, coll.TwoShot: maxThreads,
+	}
+	for _, a := range []coll.Algo{coll.Tree, coll.Ring} {
+		m.maxThreads[a] = [coll.NumProtos]int{
+			coll.LL:     cmp.Or(s.Threads, maxThreads[coll.LL]),
+			coll.LL128:  cmp.Or(s.LL128Threads, maxThreads[coll.LL128]),
+			coll.Simple: cmp.Or(s.Threads, maxThreads[coll.Simple]),
+		}
+	}
+	m.maxThreads[coll.Ring][coll.Simple] = cmp.Or(s.Threads, simple)
+	if m.nranks == 1 {
+		return
+	}
+	for a := range m.thresholds {
+		m.thresholds[a] = [coll.NumProtos]int64{coll.LL: thresholdLL, coll.LL128: thresholdLL128, coll.Simple: thresholdSimple}
+	}
+	m.thresholds[coll.Ring][coll.LL] *= int64(m.nranks)
+	m.thresholds[coll.CollNetDirect][coll.Simple] = thresholdCollNet
+	m.thresholds[coll.CollNetChain][coll.Simple] = thresholdCollNet
+	if s.Thresholds == nil {
+		return
+	}
+	for i, a := range []coll.Algo{coll.Tree, coll.Ring} {
+		for p, n := range s.Thresholds[i] {
+			if n >= 0 {
+				m.thresholds[a][p] = n
+			}
+		}
+	}
+}
+
+// setPlateau sets what depends on the size of a call alone (ncclTopoGetAlgoTime,
+// NCCL v2.30 src/graph/tuning.cc).
+func (m *Model) setPlateau() {
+	f := &m.facts
+	m.plateau, m.plateauFactor = math.MaxInt64, plateauFactor
+	if f.NNodes > 1 {
+		m.plateau = plateauBytes * int64(m.channels) * int64(f.NRanks)
+	}
+	if f.MinSM < 80 {
+		m.plateauFactor = plateauFactorVolta
+	}
+	m.correctNVLSTree = f.MinSM >= 100 && f.Hardware.Arch == topo.ArchX86
+}
+
+// setCosts makes the costs and finds out what is available and built.
+func (m *Model) setCosts() {
+	t := newTuner(&m.facts, &m.settings)
+	for f := range coll.Func(coll.NumFuncs) {
+		if !f.HasAlgo() {
+			continue
+		}
+		for a := range coll.Algo(coll.NumAlgos) {
+			for p := range coll.Proto(coll.NumProtos) {
+				c := t.cost(f, a, p)
+				if why, unsafe := m.disabled(t, f, a, p); why != "" {
+					if c.out == "" {
+						c.out, c.unsafe, c.byUser = why, unsafe, !unsafe
+					}
+					c.bw = 0
+				}
+				m.costs[f][a][p] = c
+				if c.out == "" {
+					m.ways[f] = append(m.ways[f], way{a, p})
+				}
+			}
+		}
+		if m.nranks == 1 {
+			// All take no time. NCCL's choice is Simple (updateCollCostTable, NCCL v2.30
+			// src/enqueue.cc).
+			slices.Reverse(m.ways[f])
+		}
+	}
+	for id := range coll.ID(coll.NumIDs) {
+		v := id.Variant()
+		m.built[id] = v.Func.HasAlgo() && m.costs[v.Func][v.Algo][v.Proto].out == "" && undefined(v) == "" && m.kernel(v) == nil
+	}
+}
+
+// disabled returns why settings or safety rule out an algorithm or protocol that
+// could be used, and whether it is safety. Settings say nothing of an only rank.
+func (m *Model) disabled(t *tuner, f coll.Func, a coll.Algo, p coll.Proto) (why string, unsafe bool) {
+	s := &m.settings
+	switch {
+	case m.nranks == 1 && m.asNCCL && p != coll.Simple:
+		return "one rank has nothing to send", false
+	case m.nranks == 1:
+		return "", false
+	case m.asNCCL && a >= coll.Algo(coll.NumNCCLAlgos):
+		return "not one of NCCL's", false
+	}
+	if p == coll.LL128 && !(m.asNCCL && s.Protos[f] != 0) {
+		if why = t.unsafe(&m.facts.Graphs[graphOf[a]]); why != "" {
+			return why, true
+		}
+	}
+	switch {
+	case !s.Algos[f].Has(a):
+		return "disabled by NCCL_ALGO", false
+	case !s.Protos[f].Has(p):
+		return "disabled by NCCL_PROTO", false
+	}
+	return "", false
+}
+
+// undefined returns why a variant is ruled out by its operator and type where its
+// function, algorithm and protocol are not (updateCollCostTable, NCCL v2.30
+// src/enqueue.cc, and ncclNvlsSupported, src/include/device.h); "" if it is not.
+func undefined(v coll.Variant) string {
+	switch {
+	case !v.Func.Reduces():
+	case v.Algo == coll.PAT && (v.Op == coll.PreMulSum || v.Op == coll.SumPostDiv):
+		return "PAT does not scale"
+	case (v.Algo == coll.NVLS || v.Algo == coll.NVLSTree) && !switchReduces(v.Op, v.Type):
+		return "switches do not reduce " + v.Op.String() + " of " + v.Type.String()
+	}
+	return ""
+}
+
+// switchReduces reports whether NVSwitches reduce elements of a type.
+func switchReduces(op coll.RedOp, t coll.DataType) bool {
+	switch t {
+	case coll.Int32, coll.Uint32, coll.Int64, coll.Uint64, coll.Float16, coll.BFloat16:
+		return op == coll.Sum || op == coll.MinMax
+	case coll.Float32, coll.Float64:
+		return op == coll.Sum
+	default:
+		return false
+	}
+}
+
+// NRanks returns the number of ranks.
+func (m *Model) NRanks() int { return m.nranks }
+
+// Channels returns the number of channels that the communicator needs: no choice
+// but one of NVLS uses more.
 func (m *Model) Channels() int { return m.channels }
+
+// Facts returns what the model was made from.
+func (m *Model) Facts() Facts { return m.facts }
+
+// Latency and Bandwidth return the model of a function with an algorithm and a
+// protocol, µs and GB/s of the call's bytes; a bandwidth of 0 says that it is not
+// available.
+func (m *Model) Latency(f coll.Func, a coll.Algo, p coll.Proto) float32 {
+	return m.costs[f][a][p].latency
+}
+
+// Bandwidth returns the bandwidth beside [Model.Latency].
+func (m *Model) Bandwidth(f coll.Func, a coll.Algo, p coll.Proto) float32 {
+	return m.costs[f][a][p].bw
+}
+
+// MaxThreads returns the most threads of a CTA, Threshold the bytes for each of them
+// below which fewer take part.
+func (m *Model) MaxThreads(a coll.Algo, p coll.Proto) int { return m.maxThreads[a][p] }
+
+// Threshold returns the threshold beside [Model.MaxThreads].
+func (m *Model) Threshold(a coll.Algo, p coll.Proto) int64 { return m.thresholds[a][p] }

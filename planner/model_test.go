@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 func TestChannelsOfCommunicator(t *testing.T) {
@@ -22,7 +23,7 @@ func TestChannelsOfCommunicator(t *testing.T) {
 		{"few SMs", func(c *Config) { c.NumSMs = 10 }, 10},
 		{"two CTAs on an SM", func(c *Config) { c.NumSMs, c.CTAsPerSM = 10, 2 }, 20},
 		{"ranks share a GPU", func(c *Config) { c.RanksPerGPU = 8 }, 16},
-		{"ranks share a GPU in the topology", func(c *Config) { g := *c.Ring; g.RanksPerGPU = 33; c.Ring = &g }, 4},
+		{"ranks share a GPU in the topology", func(c *Config) { c.Facts.RanksPerGPU = 33 }, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config(t, "dgx-h100", 8, firstKernels)
@@ -38,9 +39,9 @@ func TestRefusedConfigs(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"no graph", func(c *Config) { c.Ring = nil }, "no ring graph"},
+		{"no graph", func(c *Config) { c.Facts.Graphs[topo.GraphRing].Channels = 0 }, "no channel of rings"},
 		{"no kernels", func(c *Config) { c.Kernel = nil }, "no kernel lookup"},
-		{"no SM", func(c *Config) { c.NumSMs = 0 }, "0 SMs with 1 CTAs each; at least 1 of each is needed"},
+		{"no SM", func(c *Config) { c.NumSMs = 0 }, "0 SMs with 1 CTAs each; at least 1 of each is needed, or 0 of both where they are not known"},
 		{"channels", func(c *Config) { c.Limits.MinChannels = 65 }, "65 to 64 channels; the first is 1 or more and not above the second"},
 		{"threads", func(c *Config) { c.Limits.MaxThreads = 100 }, "100 threads at most; a multiple of 32 from 64 on is allowed"},
 		{"slots", func(c *Config) { c.Limits.NumSteps = 0 }, "a FIFO of 0 slots; at least 1 is needed"},

@@ -1,129 +1,152 @@
 package planner
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
-	"github.com/ncclgo/ncclgo/internal/testenv"
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// reference is what the tests read of NCCL's own results for one node.
-type reference struct {
-	NvlDomains int                              `json:"nvlDomains"`
-	NRanks     int                              `json:"nRanks"`
-	NChannels  int                              `json:"nChannels"`
-	MinSM      int                              `json:"minCompCap"`
-	MaxSM      int                              `json:"maxCompCap"`
-	Latencies  map[string]map[string][3]float32 `json:"latencies"`
-	Bandwidths map[string]map[string][3]float32 `json:"bandwidths"`
-	Graphs     map[string]struct {
-		Channels     int     `json:"nChannels"`
-		BW           float32 `json:"bwIntra"`
-		Type         string  `json:"typeIntra"`
-		SameChannels int     `json:"sameChannels"`
-	} `json:"graphs_final"`
-}
-
-// choices are NCCL's choices: rows by function.
-type choices struct {
-	Choice map[string][]struct {
-		Bytes    int64                 `json:"bytes"`
-		Algo     string                `json:"algo"`
-		Proto    string                `json:"proto"`
-		Channels int                   `json:"nMaxChannels"`
-		Warps    int                   `json:"nWarps"`
-		Table    map[string][3]float32 `json:"table"`
-	} `json:"choice"`
-}
-
-func readJSON(t *testing.T, file string, v any) {
-	data, err := os.ReadFile(file)
+// layoutOf goes from the topology of a reference run to its channels.
+func layoutOf(t testing.TB, r *parity.Run) *topo.Layout {
+	s, err := topo.Load(r.TopoFile(), os.ReadFile)
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, v))
+	p := topo.HostParams{
+		Hosts:  r.NRanks / s.NRanks(),
+		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.Option != "nvls0"},
+	}
+	layout := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
+	level := func(l topo.PathType) *topo.PathType { return &l }
+	switch r.Option {
+	case "crossnic0":
+		p.Search.CrossNIC = topo.CrossNICNever
+	case "p2plevelSYS":
+		p.Params.P2PLevel = level(topo.PathSYS)
+	case "p2pdisable":
+		p.Params.P2PLevel = level(topo.PathLOC)
+	case "gdrlevelSYS":
+		p.Params.GDRLevel = level(topo.PathSYS)
+	case "pxndisable":
+		p.Params.NoPXN = true
+	case "nvbdisable":
+		p.Params.NoNVB = true
+	case "shmdisable":
+		p.Params.NoSHM = true
+	case "netdevsALL":
+		p.Params.NetDevs.All = true
+	case "min32ch":
+		layout.MinChannels = 32
+	}
+	members, err := topo.Members(s, p)
+	require.NoError(t, err, r.Name)
+	l, err := topo.Connect(members, layout)
+	require.NoError(t, err, r.Name)
+	return l
 }
 
-// TestReferenceCosts compares the model of rings with NCCL's: latencies,
-// bandwidths and predicted times to the last bit, channels and threads.
-func TestReferenceCosts(t *testing.T) {
-	dir := testenv.Shared(t, "reference/nccl-2.30.7")
-	files, err := filepath.Glob(filepath.Join(dir, "*.1nodes*.tuning.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	times, sizes := 0, map[coll.Proto]int{}
-	for _, file := range files {
-		var ref reference
-		readJSON(t, file, &ref)
-		ring := ref.Graphs["ring"]
-		if ref.NvlDomains != 1 || ref.NRanks < 2 {
-			continue
+// settingsOf returns the settings of a run.
+func settingsOf(t testing.TB, r *parity.Run) Settings {
+	var s Settings
+	var err error
+	for name, value := range r.Set() {
+		switch name {
+		case "NCCL_ALGO":
+			s.Algos, err = ParseAlgos(value)
+		case "NCCL_PROTO":
+			s.Protos, err = ParseProtos(value)
 		}
-		hop, err := topo.ParsePathType(ring.Type)
 		require.NoError(t, err)
-		g := &topo.Graph{
-			NRanks: ref.NRanks, Channels: make([]topo.Channel, ring.Channels), BWIntra: ring.BW, TypeIntra: hop,
-			SameChannels: ring.SameChannels != 0, MinSM: ref.MinSM, MaxSM: ref.MaxSM, RanksPerGPU: 1,
-		}
-		limits := DefaultLimits()
-		limits.MinChannels, limits.MaxChannels = 1, ref.NChannels
-		m := model(t, &Config{Ring: g, NumSMs: 1000, CTAsPerSM: 1, Kernel: allKernels, Limits: limits})
+	}
+	return s
+}
 
-		for f, algos := range ref.Bandwidths {
-			fn, err := coll.ParseFunc(f)
-			require.NoError(t, err)
-			for p := range coll.Proto(coll.NumProtos) {
-				c, at := m.costs[fn][coll.Ring][p], fmt.Sprintf("%s %s %s", filepath.Base(file), f, p)
-				bw := c.bw
-				if c.unsafe != "" {
-					bw = 0
-				}
-				require.Equal(t, algos["Ring"][p], bw, at)
-				require.Equal(t, ref.Latencies[f]["Ring"][p], c.latency, at)
-			}
-		}
-		var chosen choices
-		readJSON(t, strings.Replace(file, "tuning", "choice", 1), &chosen)
-		for f, rows := range chosen.Choice {
-			fn, err := coll.ParseFunc(f)
-			require.NoError(t, err)
-			for _, row := range rows {
-				at := fmt.Sprintf("%s %s %d bytes", filepath.Base(file), f, row.Bytes)
-				for p := range coll.Proto(coll.NumProtos) {
-					if want := row.Table["Ring"][p]; want >= 0 {
-						require.Equal(t, want, m.costs[fn][coll.Ring][p].time(row.Bytes), at)
-						times++
-					}
-				}
-				if row.Algo != "Ring" || ref.NChannels != m.Channels() {
-					continue
-				}
-				c := Call{Func: fn, Type: coll.Uint8, Count: row.Bytes}
-				if fn == coll.AllGather || fn == coll.ReduceScatter {
-					c.Count /= int64(ref.NRanks)
-				}
-				choice, err := m.Choose(c, Options{})
-				require.NoError(t, err)
-				proto := choice.Variant.Proto
-				require.Equal(t, row.Proto, proto.String(), at)
-				// By the row's size, which need not be one of whole elements on each rank.
-				channels, threads := m.size(proto, row.Bytes, Options{})
-				require.Equal(t, row.Channels, channels, at)
-				if proto == coll.Simple {
-					threads += warpSize // NCCL's warp for the flags
-				}
-				require.Equal(t, row.Warps, threads/warpSize, at)
-				sizes[proto]++
+// TestParityModel compares what NCCL made of graphs, all the way from topologies:
+// costs, threads, and for each size the predicted times, to the last bit, and the
+// choice.
+func TestParityModel(t *testing.T) {
+	var tally parity.Tally
+	ulps := map[int]int{} // of times that differ
+	for _, r := range parity.Runs(t) {
+		m := model(t, &Config{
+			Facts: FactsOf(layoutOf(t, r)), Settings: settingsOf(t, r), Kernel: allKernels, Limits: DefaultLimits(), AsNCCL: true,
+		})
+		compareModel(&tally, r, m)
+		choices, err := r.Choices()
+		require.NoError(t, err)
+		for f := range coll.Func(coll.NumFuncs) {
+			for _, want := range choices[f.String()] {
+				compareChoice(t, &tally, ulps, r, m, f, want)
 			}
 		}
 	}
-	require.Positive(t, times)
-	require.Len(t, sizes, coll.NumProtos, "NCCL chose rings with every protocol")
-	t.Logf("equal to NCCL's: %d times; protocol, channels and threads of %v calls", times, sizes)
+	tally.Log(t)
+	t.Logf("times that differ, by units in the last place: %v", ulps)
+	for _, kind := range tally.Kinds() {
+		require.Empty(t, tally.Unequal(kind), kind)
+	}
+}
+
+func compareModel(tally *parity.Tally, r *parity.Run, m *Model) {
+	for a := range coll.Algo(coll.NumNCCLAlgos) {
+		var threads, thresholds [3]int64
+		for p := range coll.Proto(coll.NumProtos) {
+			threads[p], thresholds[p] = int64(m.MaxThreads(a, p)), m.Threshold(a, p)
+		}
+		at := r.Name + " " + a.String()
+		tally.Compare("threads", at, r.MaxThreads[a.String()], threads)
+		tally.Compare("thresholds", at, r.Thresholds[a.String()], thresholds)
+		for f := range coll.Func(coll.NumFuncs) {
+			latencies, ok := r.Latencies[f.String()]
+			if !ok {
+				continue
+			}
+			var latency, bandwidth [3]float32
+			for p := range coll.Proto(coll.NumProtos) {
+				latency[p], bandwidth[p] = m.Latency(f, a, p), m.Bandwidth(f, a, p)
+			}
+			at := fmt.Sprintf("%s %s %s", r.Name, f, a)
+			tally.Compare("latencies", at, latencies[a.String()], latency)
+			tally.Compare("bandwidths", at, r.Bandwidths[f.String()][a.String()], bandwidth)
+		}
+	}
+}
+
+// chosen is what is compared of a choice.
+type chosen struct {
+	algo, proto     string
+	channels, warps int
+	time            float32
+}
+
+func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parity.Run, m *Model, f coll.Func, want parity.Choice) {
+	call := Call{Func: f, Op: coll.Sum, Type: coll.Float32, Count: want.Bytes / 4}
+	if f == coll.AllGather || f == coll.ReduceScatter {
+		call.Count /= int64(m.NRanks())
+	}
+	at := fmt.Sprintf("%s %s %d bytes", r.Name, f, want.Bytes)
+	// Sizes that ranks cannot share equally are NCCL's as well.
+	got := Choice{Bytes: want.Bytes}
+	require.True(t, m.fastest(&got, call, 1, Options{}, nil), at)
+	m.size(&got, Options{})
+	v := got.Variant
+	tally.Compare("choices", at, chosen{want.Algo, want.Proto, want.Channels, want.Warps, want.Time},
+		chosen{v.Algo.String(), v.Proto.String(), got.Channels, got.Warps, got.Time})
+	for a := range coll.Algo(coll.NumNCCLAlgos) {
+		for p := range coll.Proto(coll.NumProtos) {
+			time := float32(-1)
+			if slices.Contains(m.ways[f], way{a, p}) && m.usable(call, Options{}, a, p) {
+				time = m.callTime(call, a, p, want.Bytes, 1)
+			}
+			if w := want.Table[a.String()][p]; !tally.Compare("times", fmt.Sprintf("%s %s %s", at, a, p), w, time) && w >= 0 && time >= 0 {
+				ulps[int(math.Float32bits(time))-int(math.Float32bits(w))]++
+			}
+		}
+	}
 }

@@ -33,9 +33,14 @@ func config(t testing.TB, machine string, n int, kernel func(coll.Variant) error
 	require.NoError(t, err)
 	s, err = s.FirstGPUs(n)
 	require.NoError(t, err)
-	g, err := topo.SearchRing(s)
+	members, err := topo.Members(s, topo.HostParams{
+		Params: topo.Params{NoIntraNet: true},
+		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, NVLS: true},
+	})
 	require.NoError(t, err)
-	return &Config{Ring: g, NumSMs: 132, CTAsPerSM: 1, Kernel: kernel, Limits: DefaultLimits()}
+	l, err := topo.Connect(members, topo.LayoutParams{})
+	require.NoError(t, err)
+	return &Config{Facts: FactsOf(l), NumSMs: 132, CTAsPerSM: 1, Kernel: kernel, Limits: DefaultLimits()}
 }
 
 func model(t testing.TB, c *Config) *Model {

@@ -269,7 +269,7 @@ func (i *initializer) lookup(v coll.Variant) (*generated.Kernel, error) {
 // model makes the planner's model from what the devices can hold.
 func (i *initializer) model() error {
 	limits := i.cfg.limits()
-	c := planner.Config{Ring: i.shared.ring, Limits: limits, Kernel: i.kernel}
+	c := planner.Config{Facts: planner.RingFacts(i.shared.ring), Limits: limits, Kernel: i.kernel}
 	for rank, comm := range i.shared.comms {
 		n, err := comm.kernels.Occupancy(limits.MaxThreads)
 		if err != nil {

@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 		{"--proto LL12", `--proto: unknown protocol "LL12"; did you mean "LL128"? (allowed: LL LL128 Simple all auto)`},
 		{"--algo Rinf", `--algo: unknown algorithm "Rinf"; did you mean "Ring"?`},
 		{"--algo Tree", "float sum: Tree: not in this build; possible: Ring LL, Ring LL128, Ring Simple"},
-		{"--proto LL128 --topo pcie8 -g 2", "float sum: LL128 needs NVLink between neighbours, the ring has PIX; choose LL, Simple or auto"},
+		{"--proto LL128 --topo pcie8 -g 2", "float sum: LL128 needs NVLink between neighbours, the channels have PIX; choose LL, Simple or auto"},
 		{"--proto LL128 --algo Tree", "float sum: Tree with LL128: not in this build; possible: Ring LL, Ring LL128, Ring Simple"},
 		{"-d f8e4m3 --topo dgx-a100", "f8e4m3 sum: f8e4m3 reductions need compute capability 9.0; GPU 0 is sm_80"},
 		{"--device cud", `--device: unknown device "cud"; did you mean "cuda"? (allowed: auto cuda sim)`},
