@@ -39,10 +39,10 @@ type Config struct {
 	// NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS)
 	MinChannels, MaxChannels int
 	// Threads is the most threads of a CTA, a multiple of 32; 0 leaves the choice
-	// to the planner. (NCCL_NTHREADS)
+	// to the planner. (NCCL_NTHREADS and NCCL_LL128_NTHREADS, each for some protocols)
 	Threads int
 	// Algos and Protos are what the planner may choose from; empty means all.
-	// (NCCL_ALGO, NCCL_PROTO)
+	// (NCCL_ALGO, NCCL_PROTO, which may say it for each function)
 	Algos  []coll.Algo
 	Protos []coll.Proto
 	// BufferBytes is the size of each connection's FIFO, by protocol; 0 means the
@@ -52,6 +52,10 @@ type Config struct {
 	// NCCLChannels keeps the channels that NCCL's search finds also where better ones
 	// are known. (NCCLGO_BETTER_CHANNELS=0)
 	NCCLChannels bool
+
+	// Tuning, if not nil, has choices that go before those of the planner's model;
+	// [planner.ParseTuning] reads it.
+	Tuning *planner.Tuning
 
 	// Kernels names the variants that may be asked for, which every device must
 	// have a kernel of; nil means all that are built. They are loaded before InitAll returns. The first communicator of
@@ -87,6 +91,7 @@ type Config struct {
 
 	topology TopologySettings
 	openNVML func() (nvml.API, error) // nil: nvml.Open
+	settings planner.Settings         // what variables say of decisions
 }
 
 // MaxChannels is the most channels a communicator may have (MAXCHANNELS, NCCL
@@ -194,6 +199,27 @@ func oneDriver(devices []device.Device) error {
 		}
 	}
 	return nil
+}
+
+// options returns what the fields of Config fix of every choice. Where a variable
+// speaks of a function, the field does not; of the others it says what a variable
+// would.
+func (cfg *Config) options() planner.Options {
+	o := planner.Options{Algos: planner.Algos(cfg.Algos...), Protos: planner.Protos(cfg.Protos...)}
+	s := &cfg.settings
+	if s.Algos != (planner.AlgoRule{}) {
+		for f := range s.Algos {
+			s.Algos[f] = cmp.Or(s.Algos[f], o.Algos)
+		}
+		o.Algos = 0
+	}
+	if s.Protos != (planner.ProtoRule{}) {
+		for f := range s.Protos {
+			s.Protos[f] = cmp.Or(s.Protos[f], o.Protos)
+		}
+		o.Protos = 0
+	}
+	return o
 }
 
 // limits returns the planner's limits.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ncclgo/ncclgo/coll"
-	"github.com/ncclgo/ncclgo/internal/abi"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
@@ -58,58 +57,6 @@ func (e *environment) integer(field *int, lo, hi, unit int, names ...string) {
 	}
 }
 
-// choices reads a variable of NCCL_ALGO's form: lists separated by semicolons,
-// each "a,b" or "^a,b" (all but), and, if it is for one function only, preceded
-// by that function's name and a colon. It returns the list that f is to use: the
-// last one that speaks of f.
-func choices[E ~uint8](e *environment, field *[]E, f coll.Func, parse func(string) (E, error), n int, name string) {
-	_, value, ok := e.lookup(name)
-	if !ok {
-		return
-	}
-	for list := range strings.SplitSeq(value, ";") {
-		names, of := list, f
-		if function, rest, found := strings.Cut(list, ":"); found {
-			var err error
-			if of, err = coll.ParseFunc(strings.TrimSpace(function)); err != nil {
-				e.refuse(name, value, "%w", err)
-				return
-			}
-			names = rest
-		}
-		chosen, err := parseChoices(names, parse, n)
-		if err != nil {
-			e.refuse(name, value, "%w", err)
-			return
-		}
-		if of == f {
-			*field = chosen
-		}
-	}
-}
-
-func parseChoices[E ~uint8](names string, parse func(string) (E, error), n int) ([]E, error) {
-	names, inverted := strings.CutPrefix(strings.TrimSpace(names), "^")
-	named := make([]bool, n)
-	for name := range strings.SplitSeq(names, ",") {
-		value, err := parse(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
-		}
-		named[value] = true
-	}
-	var chosen []E
-	for value := range E(n) {
-		if named[value] != inverted {
-			chosen = append(chosen, value)
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("it leaves nothing to choose from")
-	}
-	return chosen, nil
-}
-
 // logger returns the logger that NCCL_DEBUG asks for, or one that discards.
 func (e *environment) logger() *slog.Logger {
 	name, value, ok := e.lookup("NCCL_DEBUG")
@@ -135,12 +82,10 @@ func (e *environment) logger() *slog.Logger {
 func (e *environment) apply(cfg *Config) {
 	e.integer(&cfg.MinChannels, 1, MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
 	e.integer(&cfg.MaxChannels, 1, MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
-	e.integer(&cfg.Threads, minThreads, abi.MaxThreads, abi.WarpSize, "NCCL_NTHREADS")
 	e.integer(&cfg.BufferBytes[coll.LL], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
 	e.integer(&cfg.BufferBytes[coll.LL128], ll128BufferUnit, maxBufferBytes, ll128BufferUnit, "NCCL_LL128_BUFFSIZE")
 	e.integer(&cfg.BufferBytes[coll.Simple], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")
-	choices(e, &cfg.Algos, coll.AllReduce, coll.ParseAlgo, coll.NumAlgos, "NCCL_ALGO")
-	choices(e, &cfg.Protos, coll.AllReduce, coll.ParseProto, coll.NumProtos, "NCCL_PROTO")
+	e.decisions(&cfg.settings)
 	cfg.NCCLChannels = !e.betterChannels(!cfg.NCCLChannels)
 	mixing := 1
 	if cfg.NoGraphMixing {

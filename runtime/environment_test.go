@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/planner"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -24,6 +25,21 @@ func variables(pairs ...string) func(string) (string, bool) {
 	}
 }
 
+// algosOf and protosOf are rules that say the same of all functions.
+func algosOf(algos ...coll.Algo) (r planner.AlgoRule) {
+	for f := range r {
+		r[f] = planner.Algos(algos...)
+	}
+	return r
+}
+
+func protosOf(protos ...coll.Proto) (r planner.ProtoRule) {
+	for f := range r {
+		r[f] = planner.Protos(protos...)
+	}
+	return r
+}
+
 func TestEnvironment(t *testing.T) {
 	for _, test := range []struct {
 		name, value string
@@ -34,7 +50,14 @@ func TestEnvironment(t *testing.T) {
 		{"NCCL_MAX_CTAS", "0x10", Config{MaxChannels: 16}},
 		{"NCCL_MAX_NRINGS", "2", Config{MaxChannels: 2}},
 		{"NCCL_MAX_CTAS", "", Config{}},
-		{"NCCL_NTHREADS", "256", Config{Threads: 256}},
+		{"NCCL_NTHREADS", "256", Config{settings: planner.Settings{Threads: 256}}},
+		{"NCCL_LL128_NTHREADS", "160", Config{settings: planner.Settings{LL128Threads: 160}}},
+		{"NCCL_THREAD_THRESHOLDS", "1 -2 3  4", Config{settings: planner.Settings{Thresholds: &[2][3]int64{{1, -2, 3}, {4, -1, -1}}}}},
+		{"NCCL_PAT_ENABLE", "0", Config{settings: planner.Settings{PAT: planner.PATOff}}},
+		{"NCCL_PAT_ENABLE", "1", Config{settings: planner.Settings{PAT: planner.PATOn}}},
+		{"NCCL_PAT_ENABLE", "2", Config{}},
+		{"NCCL_NET_OVERHEAD", "1500", Config{settings: planner.Settings{NetOverhead: new(float32(1.5))}}},
+		{"NCCL_LL128_C2C", "0", Config{settings: planner.Settings{NoLL128C2C: true}}},
 		{"NCCL_BUFFSIZE", "1048576", Config{BufferBytes: [3]int{coll.Simple: 1 << 20}}},
 		{"NCCL_LL_BUFFSIZE", " 65536 ", Config{BufferBytes: [3]int{coll.LL: 1 << 16}}},
 		{"NCCL_LL128_BUFFSIZE", "8192", Config{BufferBytes: [3]int{coll.LL128: 8 << 10}}},
@@ -42,12 +65,8 @@ func TestEnvironment(t *testing.T) {
 		{"NCCLGO_BETTER_CHANNELS", "1", Config{}},
 		{"NCCL_GRAPH_MIXING_SUPPORT", "0", Config{NoGraphMixing: true}},
 		{"NCCL_GRAPH_MIXING_SUPPORT", "1", Config{}},
-		{"NCCL_ALGO", "Ring", Config{Algos: []coll.Algo{coll.Ring}}},
-		{"NCCL_ALGO", "ring,TREE", Config{Algos: []coll.Algo{coll.Tree, coll.Ring}}},
-		{"NCCL_ALGO", "allgather:pat", Config{}},
-		{"NCCL_ALGO", "tree;allreduce:ring;broadcast:tree", Config{Algos: []coll.Algo{coll.Ring}}},
-		{"NCCL_PROTO", "^LL128", Config{Protos: []coll.Proto{coll.LL, coll.Simple}}},
-		{"NCCL_PROTO", "LL;allreduce:^LL,LL128", Config{Protos: []coll.Proto{coll.Simple}}},
+		{"NCCL_ALGO", "Ring", Config{settings: planner.Settings{Algos: algosOf(coll.Ring)}}},
+		{"NCCL_PROTO", " ^LL128 ", Config{settings: planner.Settings{Protos: protosOf(coll.LL, coll.Simple)}}},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
 			var got Config
@@ -80,15 +99,19 @@ func TestEnvironmentRefuses(t *testing.T) {
 		{"NCCL_MIN_CTAS", "many", "InitAll: NCCL_MIN_CTAS=many: not a whole number"},
 		{"NCCL_MAX_CTAS", "65", "InitAll: NCCL_MAX_CTAS=65: allowed are 1 to 64"},
 		{"NCCL_NTHREADS", "100", "InitAll: NCCL_NTHREADS=100: not a multiple of 32"},
-		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 640"},
+		{"NCCL_NTHREADS", "1024", "InitAll: NCCL_NTHREADS=1024: allowed are 64 to 512"},
+		{"NCCL_LL128_NTHREADS", "128", "InitAll: NCCL_LL128_NTHREADS=128: allowed are 160 to 640"},
+		{"NCCL_THREAD_THRESHOLDS", "1 2 many", `InitAll: NCCL_THREAD_THRESHOLDS=1 2 many: "many" is not a whole number of at most 31 bits`},
+		{"NCCL_THREAD_THRESHOLDS", "1 2 3 4 5 6 7", "InitAll: NCCL_THREAD_THRESHOLDS=1 2 3 4 5 6 7: 7 numbers; at most 6 are allowed"},
 		{"NCCL_BUFFSIZE", "4M", "InitAll: NCCL_BUFFSIZE=4M: not a whole number"},
 		{"NCCL_LL128_BUFFSIZE", "1024", "InitAll: NCCL_LL128_BUFFSIZE=1024: allowed are 8192 to 1073741824"},
 		{"NCCL_LL128_BUFFSIZE", "9216", "InitAll: NCCL_LL128_BUFFSIZE=9216: not a multiple of 8192"},
 		{"NCCL_GRAPH_MIXING_SUPPORT", "2", "InitAll: NCCL_GRAPH_MIXING_SUPPORT=2: allowed are 0 to 1"},
 		{"NCCL_ALGO", "rign", `InitAll: NCCL_ALGO=rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
 		{"NCCL_ALGO", "allgather:rign", `InitAll: NCCL_ALGO=allgather:rign: unknown algorithm "rign"; did you mean "Ring"? (allowed: Tree Ring CollNetDirect CollNetChain NVLS NVLSTree PAT OneShot TwoShot)`},
-		{"NCCL_PROTO", "^LL,LL128,Simple", "InitAll: NCCL_PROTO=^LL,LL128,Simple: it leaves nothing to choose from"},
+		{"NCCL_PROTO", "^LL,LL128,Simple", "InitAll: NCCL_PROTO=^LL,LL128,Simple: \"^LL,LL128,Simple\" leaves nothing to choose from"},
 		{"NCCL_PROTO", "allredcue:LL", `InitAll: NCCL_PROTO=allredcue:LL: unknown function "allredcue"; did you mean "AllReduce"? (allowed: Broadcast Reduce AllGather AllGatherV ReduceScatter AllReduce SendRecv)`},
+		{"NCCL_ALGO", "ring;tree", `InitAll: NCCL_ALGO=ring;tree: "tree" has no function in front of it, as every list but the first must: "allreduce:tree"`},
 		{"NCCL_DEBUG", "LOUD", "InitAll: NCCL_DEBUG=LOUD: allowed are VERSION, WARN, INFO, ABORT and TRACE"},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {

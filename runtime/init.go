@@ -269,7 +269,8 @@ func (i *initializer) lookup(v coll.Variant) (*generated.Kernel, error) {
 // model makes the planner's model from what the devices can hold.
 func (i *initializer) model() error {
 	limits := i.cfg.limits()
-	c := planner.Config{Facts: planner.RingFacts(i.shared.ring), Limits: limits, Kernel: i.kernel}
+	i.shared.options = i.cfg.options()
+	c := planner.Config{Facts: planner.RingFacts(i.shared.ring), Settings: i.cfg.settings, Tuning: i.cfg.Tuning, Limits: limits, Kernel: i.kernel}
 	for rank, comm := range i.shared.comms {
 		n, err := comm.kernels.Occupancy(limits.MaxThreads)
 		if err != nil {
@@ -285,7 +286,6 @@ func (i *initializer) model() error {
 	if i.shared.model, err = planner.New(&c); err != nil {
 		return err
 	}
-	i.shared.options = planner.Options{Algos: planner.Algos(i.cfg.Algos...), Protos: planner.Protos(i.cfg.Protos...)}
 	for op := range coll.RedOp(coll.NumRedOps) {
 		for t := range coll.DataType(coll.NumDataTypes) {
 			call := planner.Call{Func: coll.AllReduce, Op: op, Type: t, Count: 1}
@@ -306,7 +306,8 @@ func (i *initializer) missing(call planner.Call) *result.Error {
 	v := coll.Variant{Func: call.Func, Op: call.Op, Type: call.Type}
 	for v.Algo = range coll.Algo(coll.NumAlgos) {
 		for v.Proto = range coll.Proto(coll.NumProtos) {
-			if !i.shared.options.Algos.Has(v.Algo) || !i.shared.options.Protos.Has(v.Proto) {
+			if o, s := &i.shared.options, &i.cfg.settings; !o.Algos.Has(v.Algo) || !o.Protos.Has(v.Proto) ||
+				!s.Algos[v.Func].Has(v.Algo) || !s.Protos[v.Func].Has(v.Proto) {
 				continue
 			}
 			k, err := i.lookup(v)

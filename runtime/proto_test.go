@@ -17,7 +17,7 @@ import (
 // if nothing else may be used, and left out otherwise.
 func TestLL128OverPCIe(t *testing.T) {
 	for _, test := range []struct{ protos, refused string }{
-		{"LL128", "AllReduce: rank 0: op sum: Sum of f32 with any algorithm and LL128 is not possible: LL128 needs NVLink between neighbours, the channels have PHB; possible: Ring LL, Ring Simple"},
+		{"LL128", "AllReduce: rank 0: op sum: Sum of f32 with any algorithm and LL128 (NCCL_PROTO) is not possible: LL128 needs NVLink between neighbours, the channels have PHB; possible: Ring LL, Ring Simple"},
 		{"LL128,Simple", ""},
 		{"^Simple", ""},
 	} {

@@ -214,7 +214,7 @@ func TestRefusalLeavesFiles(t *testing.T) {
 		require.Equal(t, StatusRefused, status)
 		require.Empty(t, out.String())
 		require.Contains(t, err.String(), "float sum: ")
-		require.Contains(t, err.String(), "with NCCL_ALGO=Tree: op sum: Sum of f32 with Tree and any protocol: not in this build; possible: Ring LL, Ring LL128, Ring Simple; --algo and --proto win over variables")
+		require.Contains(t, err.String(), "with NCCL_ALGO=Tree: op sum: Sum of f32 with Tree (NCCL_ALGO) and any protocol: not in this build; possible: Ring LL, Ring LL128, Ring Simple; --algo and --proto win over variables")
 		if exists {
 			held, err := os.ReadFile(path)
 			require.NoError(t, err)
