@@ -79,10 +79,15 @@ func (m *Model) Choose(c Call, o Options) (Choice, error) { return m.choose(c, 1
 // choose is Choose for ops operations that follow one another on each channel and
 // share some of the latency.
 func (m *Model) choose(c Call, ops int, o Options) (Choice, error) {
+	return m.chooseBytes(c, m.Bytes(c), ops, o)
+}
+
+// chooseBytes is choose for a size of n bytes.
+func (m *Model) chooseBytes(c Call, n int64, ops int, o Options) (Choice, error) {
 	if err := m.check(c, o); err != nil {
 		return Choice{}, err
 	}
-	best := Choice{Bytes: m.Bytes(c), Time: math.MaxFloat32}
+	best := Choice{Bytes: n, Time: math.MaxFloat32}
 	row := m.tunedRow(c.Func, best.Bytes)
 	found := row != nil && m.fastest(&best, c, ops, o, row)
 	if found {

@@ -17,37 +17,59 @@ type Alternative struct {
 
 // Explanation is a choice with everything it was made from.
 type Explanation struct {
-	Call   Call
-	NRanks int
-	Choice Choice
+	Call           Call
+	NRanks, NNodes int
+	Choice         Choice
 	// Alternatives has every algorithm with every protocol, in the order of
 	// package coll.
 	Alternatives []Alternative
+	// Note says what a tuning table did, "" if it has no row for the call.
+	Note string
 }
 
 // Explain returns what Choose returns and why.
 func (m *Model) Explain(c Call, o Options) (*Explanation, error) {
-	choice, err := m.Choose(c, o)
+	return m.ExplainBytes(c, m.Bytes(c), o)
+}
+
+// ExplainBytes is Explain for a size in bytes in place of the call's count: one that
+// ranks may not be able to share equally, as the sizes of NCCL's own tables.
+func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
+	choice, err := m.chooseBytes(c, n, 1, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Call: c, NRanks: m.nranks, Choice: choice}
+	e := &Explanation{Call: c, NRanks: m.nranks, NNodes: m.facts.NNodes, Choice: choice}
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			alt := Alternative{Algo: a, Proto: p, Time: -1}
 			alt.Reason, _ = m.reason(c, o, a, p)
 			if alt.Reason == "" {
-				alt.Time = m.callTime(c, a, p, choice.Bytes, 1)
+				alt.Time = m.callTime(c, a, p, n, 1)
 			}
 			e.Alternatives = append(e.Alternatives, alt)
+		}
+	}
+	if row := m.tunedRow(c.Func, n); row != nil {
+		e.Note = fmt.Sprintf("row %d of the tuning table: %s", row.number, row)
+		if choice.Row == 0 {
+			e.Note += ", which is out"
 		}
 	}
 	return e, nil
 }
 
+// BusBW returns what the predicted time means for the slowest link, GB/s, as
+// nccl-tests counts it.
+func (e *Explanation) BusBW() float64 {
+	if e.Choice.Time == 0 {
+		return 0
+	}
+	return float64(e.Choice.Bytes) / float64(e.Choice.Time) * 1e-3 * e.Call.Func.BusBWFactor(e.NRanks)
+}
+
 // String returns the explanation for people: the choice on a line, then what
-// it was chosen from. Protocols of an algorithm that are out for one reason
-// share a line.
+// it was chosen from.
 func (e *Explanation) String() string {
 	var b strings.Builder
 	b.WriteString(e.Call.Func.String())
@@ -55,6 +77,17 @@ func (e *Explanation) String() string {
 		fmt.Fprintf(&b, " %s", e.Call.Op)
 	}
 	fmt.Fprintf(&b, " %s, %d bytes, %d ranks: %s\n", e.Call.Type, e.Choice.Bytes, e.NRanks, e.Choice)
+	b.WriteString(e.Why())
+	return b.String()
+}
+
+// Why returns a line for each alternative. Protocols of an algorithm that are out
+// for one reason share a line.
+func (e *Explanation) Why() string {
+	var b strings.Builder
+	if e.Note != "" {
+		fmt.Fprintf(&b, "  %s\n", e.Note)
+	}
 	for alts := e.Alternatives; len(alts) > 0; {
 		same := 1
 		for same < len(alts) && alts[0].Reason != "" && alts[same].Algo == alts[0].Algo && alts[same].Reason == alts[0].Reason {
@@ -67,6 +100,9 @@ func (e *Explanation) String() string {
 		verdict := alts[0].Reason
 		if verdict == "" {
 			verdict = fmt.Sprintf("%.1f µs", alts[0].Time)
+			if v := e.Choice.Variant; alts[0].Algo == v.Algo && alts[0].Proto == v.Proto {
+				verdict += ", chosen"
+			}
 		}
 		fmt.Fprintf(&b, "  %-13s %-16s %s\n", alts[0].Algo, strings.Join(protos, " "), verdict)
 		alts = alts[same:]

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
@@ -252,4 +253,22 @@ func (m *Model) tunedRow(f coll.Func, n int64) *tunedRange {
 		return nil
 	}
 	return &ranges[i]
+}
+
+// String returns what the row says.
+func (r *tuningRow) String() string {
+	var parts []string
+	if r.algos != 0 {
+		parts = append(parts, r.algos.String())
+	}
+	if r.protos != 0 {
+		parts = append(parts, r.protos.String())
+	}
+	if r.channels != 0 {
+		parts = append(parts, fmt.Sprintf("%d channels", r.channels))
+	}
+	if r.threads != 0 {
+		parts = append(parts, fmt.Sprintf("%d threads", r.threads))
+	}
+	return strings.Join(parts, ", ")
 }
