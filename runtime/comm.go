@@ -34,9 +34,9 @@ type Comm struct {
 	kernels *launch.Kernels
 	// gpuRanks are the ranks on the same GPU; nil if there is no other.
 	gpuRanks *gpuRanks
-	plans    map[shape]*plan // guarded by mu; of single calls
-	one      [1]call         // guarded by mu; the group of a single call
-	ops      uint64          // guarded by mu; operations enqueued
+	plans    planCache // guarded by mu
+	one      [1]call   // guarded by mu; the group of a single call
+	ops      uint64    // guarded by mu; operations enqueued
 	// outside are those of ops that were enqueued outside of captures.
 	outside uint64 // guarded by mu
 	// closedAfter is one more than outside was when c was closed; 0 before.

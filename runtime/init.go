@@ -108,7 +108,7 @@ func (i *initializer) place() error {
 	}
 	for rank, dev := range i.cfg.Devices {
 		i.shared.comms = append(i.shared.comms, &Comm{
-			rank: rank, device: dev, shared: i.shared, serial: serials.Add(1), plans: map[shape]*plan{},
+			rank: rank, device: dev, shared: i.shared, serial: serials.Add(1),
 			gpuRanks: sharing[dev],
 		})
 	}

@@ -1,6 +1,9 @@
 package nccl
 
 import (
+	"context"
+	"log/slog"
+
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/planner"
@@ -58,4 +61,21 @@ func (c *Comm) Explain(count uint64, t coll.DataType, op coll.UserOp) (*planner.
 	call := planner.Call{Func: coll.AllReduce, Op: op.Device(t), Type: t, Count: int64(count)}
 	e, err := c.shared.model.Explain(call, c.shared.options)
 	return e, result.Wrap(result.InternalError, name, err)
+}
+
+// explain logs what was planned, at debug level: of one rank, since the others plan
+// the same. Plans are remembered, so each shape of a group is logged once. Of a call
+// alone it says what the choice was made from; the calls of a group may be chosen
+// for together.
+func (c *Comm) explain(calls []planner.Call, p *planner.Plan) {
+	ctx := context.Background()
+	if c.rank != 0 || !c.shared.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	if len(calls) == 1 {
+		if e, err := c.shared.model.Explain(calls[0], c.shared.options); err == nil {
+			c.shared.log.DebugContext(ctx, "chosen", "subsys", "TUNING", "why", e.String())
+		}
+	}
+	c.shared.log.DebugContext(ctx, "planned", "subsys", "TUNING", "plan", p.String())
 }

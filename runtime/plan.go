@@ -21,7 +21,9 @@ func (s shape) bytes() uint64 { return s.count * uint64(s.typ.Size()) }
 
 // plan is what to launch for a group of calls of one communicator.
 type plan struct {
+	shapes   []shape // of the calls
 	launches []planned
+	next     *plan // in planCache
 }
 
 // planned is a launch with everything but what differs between two groups of
@@ -51,56 +53,50 @@ func (p *planned) fill(calls []call, first uint64) {
 	}
 }
 
-// maxPlans bounds the memory of remembered plans. A program that uses more
-// shapes plans some again.
-const maxPlans = 1 << 12
-
-// plan returns the plan of a group of calls. That of a single call is remembered.
+// plan returns the plan of a group of calls, made before if the shapes of the calls
+// were planned before.
 //
 // Preconditions: c.mu is held.
 func (c *Comm) plan(calls []call) (*plan, error) {
-	if len(calls) > 1 {
-		return c.newPlan(calls)
-	}
-	if p := c.plans[calls[0].shape]; p != nil {
+	if p := c.plans.lookup(calls); p != nil {
 		return p, nil
 	}
 	p, err := c.newPlan(calls)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.plans.add(p)
 	}
-	if len(c.plans) >= maxPlans {
-		clear(c.plans)
-	}
-	c.plans[calls[0].shape] = p
-	return p, nil
+	return p, err
 }
 
 func (c *Comm) newPlan(calls []call) (*plan, error) {
-	var (
-		p      plan
-		tasks  []planner.Task
-		of     []int // by task: the call it is
-		copies []int // calls that need no kernel
-	)
+	p := plan{shapes: make([]shape, len(calls))}
+	all := make([]planner.Call, len(calls))
 	for i := range calls {
-		s := &calls[i].shape
-		task := planner.Task{Call: planner.Call{Func: s.fn, Op: s.op, Type: s.typ, Count: int64(s.count)}}
-		var err error
-		if task.Choice, err = c.shared.model.Choose(task.Call, c.shared.options); err != nil {
-			return nil, result.Wrap(result.InternalError, s.fn.String(), err)
-		}
+		s := calls[i].shape
+		p.shapes[i] = s
+		all[i] = planner.Call{Func: s.fn, Op: s.op, Type: s.typ, Count: int64(s.count)}
+	}
+	tasks, err := c.shared.model.ChooseGroup(all, c.shared.options)
+	if err != nil {
+		return nil, result.Wrap(result.InternalError, calls[0].shape.fn.String(), err)
+	}
+	of := make([]int, 0, len(calls)) // by task: the call it is
+	var copies []int                 // calls that need no kernel
+	for i := range tasks {
 		// An only rank has the outcome already, unless its own input is scaled.
-		if len(c.shared.comms) == 1 && s.op != coll.PreMulSum {
+		if len(c.shared.comms) == 1 && p.shapes[i].op != coll.PreMulSum {
 			copies = append(copies, i)
 			continue
 		}
-		tasks, of = append(tasks, task), append(of, i)
+		tasks[len(of)] = tasks[i]
+		of = append(of, i)
 	}
 	if copies != nil {
 		p.launches = append(p.launches, planned{calls: copies})
 	}
-	for _, l := range c.shared.model.Plan(tasks).Launches {
+	made := c.shared.model.Plan(tasks[:len(of)])
+	c.explain(all, &made)
+	for _, l := range made.Launches {
 		kernel, err := generated.Lookup(l.Variant, c.device.Info().SM)
 		if err != nil {
 			return nil, err
