@@ -48,6 +48,21 @@ func DefaultP2PLimits() P2PLimits {
 	return P2PLimits{NetChunk: 128 << 10, NVLinkChunk: 512 << 10, PCIChunk: 128 << 10, LLBytes: 16 << 10, GroupSize: P2PBatch}
 }
 
+// P2PConfigOf returns the configuration of a communicator over a layout, with
+// buffers of l and NCCL's defaults.
+func P2PConfigOf(layout *topo.Layout, l *Limits) *P2PConfig {
+	h := layout.Hardware()
+	c := &P2PConfig{
+		Channels: layout.P2PChannels, PerPeer: layout.P2PChannelsPerPeer, NVLink: h.AllNVLink, Arch: h.Arch,
+		BufferBytes: l.BufferBytes, NumSteps: l.NumSteps, P2PLimits: DefaultP2PLimits(),
+	}
+	c.MinSM, _ = layout.SMs()
+	for node := range layout.NNodes() {
+		c.Nodes = append(c.Nodes, layout.NodeRanks(node))
+	}
+	return c
+}
+
 // P2P plans the sends and receives of a communicator: in which round, on which
 // channels, in which chunks. It is immutable and safe for concurrent use.
 type P2P struct {
