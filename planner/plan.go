@@ -162,13 +162,14 @@ func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
 		channels += t.Choice.Channels
 		l.Threads = max(l.Threads, t.Choice.Threads)
 	}
-	f := filler{channels: min(channels, m.channels)}
+	most := m.channelsOf(v)
+	f := filler{channels: min(channels, most)}
 	f.share = ceilDiv(total, int64(f.channels))
 	for k := range jobs {
 		t := &tasks[jobs[k].task]
 		if m.apart(v) {
 			// Its heads take turns with the network: channels are all alike.
-			f = filler{channels: min(t.Choice.Channels, m.channels)}
+			f = filler{channels: min(t.Choice.Channels, most)}
 			f.share = ceilDiv(jobs[k].cells*jobs[k].cellBytes, int64(f.channels))
 		}
 		w := f.place(&jobs[k])
@@ -179,6 +180,15 @@ func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
 		l.Channels = max(l.Channels, w.ChannelHi+1)
 	}
 	return l
+}
+
+// channelsOf returns the most channels of a launch.
+func (m *Model) channelsOf(v coll.Variant) int {
+	switch v.Algo {
+	case coll.NVLS, coll.NVLSTree:
+		return m.nvlsChannels
+	}
+	return m.channels
 }
 
 // apart reports whether every call of a variant takes its channels from the first
