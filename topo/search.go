@@ -102,12 +102,36 @@ func SearchBetterRing(s *System) (*Graph, error) {
 // alone returns the view of a communicator of all GPUs of a system that needs no
 // network.
 func (s *System) alone() (*System, error) {
+	if err := s.joined(); err != nil {
+		return nil, err
+	}
+	return s.View(Params{NoIntraNet: true})
+}
+
+// ConnectHost makes the layout of a communicator over all GPUs of a system with no
+// network between them: of NCCL's channels, or of better ones if there are any.
+func ConnectHost(s *System, better bool) (*Layout, error) {
+	if err := s.joined(); err != nil {
+		return nil, err
+	}
+	members, err := Members(s, HostParams{
+		Params: Params{NoIntraNet: true},
+		Search: SearchParams{CrossNIC: CrossNICPairs, NVLS: true, Better: better},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Connect(members, LayoutParams{})
+}
+
+// joined returns an error if GPUs have no path to one another but the network.
+func (s *System) joined() error {
 	for from := range s.NRanks() {
 		for to := range s.NRanks() {
 			if s.Path(from, to).Type >= PathNET {
-				return nil, fmt.Errorf("%s: no path between the GPUs of ranks %d and %d: a ring needs one host, or one NVLink fabric", s.Name, from, to)
+				return fmt.Errorf("%s: no path between the GPUs of ranks %d and %d: a ring needs one host, or one NVLink fabric", s.Name, from, to)
 			}
 		}
 	}
-	return s.View(Params{NoIntraNet: true})
+	return nil
 }

@@ -237,6 +237,22 @@ func TestSlowLink(t *testing.T) {
 	require.Equal(t, "ring: 1 channel of 0.1 GB/s, SYS\n  channel 0: 0 1\n", g.String())
 }
 
+// TestConnectHost: the rings of a host are those of [SearchRing], and its ranks are
+// one node, whatever the network could do.
+func TestConnectHost(t *testing.T) {
+	for _, name := range Builtins() {
+		s, err := Builtin(name)
+		require.NoError(t, err)
+		ring, err := SearchRing(s)
+		require.NoError(t, err)
+		l, err := ConnectHost(s, false)
+		require.NoError(t, err)
+		require.Equal(t, 1, l.NNodes())
+		require.Equal(t, ring, l.Graphs(0)[GraphRing], name)
+		require.Equal(t, min(2*len(ring.Channels), MaxChannels), l.Channels)
+	}
+}
+
 func TestNoRingAcrossHosts(t *testing.T) {
 	two := strings.Replace(oneGPU, "</system>", strings.NewReplacer("numaid", `host_hash="0x2" numaid`, `rank="0"`, `rank="1"`).Replace(
 		oneGPU[strings.Index(oneGPU, "  <cpu"):]), 1)
@@ -251,5 +267,7 @@ func TestNoRingAcrossHosts(t *testing.T) {
 	s, err = parseSystem("two", []byte(strings.ReplaceAll(two, `tclass="0x068000"`, `tclass="0x030200"`)))
 	require.NoError(t, err)
 	_, err = SearchRing(s)
+	require.EqualError(t, err, "two: no path between the GPUs of ranks 0 and 1: a ring needs one host, or one NVLink fabric")
+	_, err = ConnectHost(s, false)
 	require.EqualError(t, err, "two: no path between the GPUs of ranks 0 and 1: a ring needs one host, or one NVLink fabric")
 }
