@@ -67,7 +67,7 @@ func (i *initializer) find() error {
 	return result.Wrap(result.InvalidArgument, "Config.System", err)
 }
 
-// place finds the GPU of each rank in the system, and the rings.
+// place finds the GPU of each rank in the system, and the channels.
 func (i *initializer) place() error {
 	buses := make([]topo.BusID, len(i.cfg.Devices))
 	for rank, dev := range i.cfg.Devices {
@@ -87,15 +87,11 @@ func (i *initializer) place() error {
 	if err := i.cfg.dump(system); err != nil {
 		return err
 	}
-	search := topo.SearchBetterRing
-	if i.cfg.NCCLChannels {
-		search = topo.SearchRing
-	}
-	ring, err := search(system)
+	layout, err := topo.ConnectHost(system, !i.cfg.NCCLChannels)
 	if err != nil {
 		return result.New(result.InvalidArgument, "Config.System", "%w", err)
 	}
-	i.shared.system, i.shared.ring = system, ring
+	i.shared.system, i.shared.layout, i.shared.ring = system, layout, layout.Graphs(0)[topo.GraphRing]
 	sharing := map[device.Device]*gpuRanks{}
 	for dev, n := range ranksByDevice(i.cfg.Devices) {
 		if n == 1 {
@@ -270,7 +266,7 @@ func (i *initializer) lookup(v coll.Variant) (*generated.Kernel, error) {
 func (i *initializer) model() error {
 	limits := i.cfg.limits()
 	i.shared.options = i.cfg.options()
-	c := planner.Config{Facts: planner.RingFacts(i.shared.ring), Settings: i.cfg.settings, Tuning: i.cfg.Tuning, Limits: limits, Kernel: i.kernel}
+	c := planner.Config{Facts: planner.FactsOf(i.shared.layout), Settings: i.cfg.settings, Tuning: i.cfg.Tuning, Limits: limits, Kernel: i.kernel}
 	for rank, comm := range i.shared.comms {
 		n, err := comm.kernels.Occupancy(limits.MaxThreads)
 		if err != nil {

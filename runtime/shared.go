@@ -18,7 +18,8 @@ import (
 type shared struct {
 	comms   []*Comm // by rank
 	system  *topo.System
-	ring    *topo.Graph
+	layout  *topo.Layout
+	ring    *topo.Graph // of layout
 	model   *planner.Model
 	options planner.Options
 	// refused has, for each operator and type, why no kernel serves it; nil if
