@@ -137,11 +137,16 @@ func TestPlansOfEveryAlgorithm(t *testing.T) {
 // nodesConfig returns the configuration of a communicator over so many hosts, all
 // kernels built.
 func nodesConfig(t testing.TB, machine string, hosts int) *Config {
+	l, err := topo.Connect(membersOf(t, machine, hosts), topo.LayoutParams{})
+	require.NoError(t, err)
+	return &Config{Facts: FactsOf(l), Kernel: allKernels, Limits: DefaultLimits()}
+}
+
+// membersOf returns the nodes of a communicator over so many hosts.
+func membersOf(t testing.TB, machine string, hosts int) []topo.Member {
 	s, err := topo.Builtin(machine)
 	require.NoError(t, err)
 	members, err := topo.Members(s, topo.HostParams{Hosts: hosts, Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, NVLS: true}})
 	require.NoError(t, err)
-	l, err := topo.Connect(members, topo.LayoutParams{})
-	require.NoError(t, err)
-	return &Config{Facts: FactsOf(l), Kernel: allKernels, Limits: DefaultLimits()}
+	return members
 }
