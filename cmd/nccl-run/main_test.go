@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/doctor"
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/coll"
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +39,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"graph":    decodeGraph,
 			"topology": decodeTopology,
 			"p2p":      decodeP2PSchedule,
+			"explain":  decodeExplain,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "short" {
@@ -128,6 +130,34 @@ func decodeP2PSchedule(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if ranks, size := strconv.Itoa(len(d.Sched)), strconv.Itoa(d.GroupSize); ranks != args[1] || size != args[2] {
 		ts.Fatalf("%s ranks in groups of %s; want %s, %s", ranks, size, args[1], args[2])
+	}
+}
+
+// decodeExplain reads a file that must hold documents of nccl-run explain for the
+// given number of sizes, each with the time of its choice in its table: explain file
+// sizes.
+func decodeExplain(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: explain file sizes")
+	}
+	all, err := report.DecodeExplain(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	ts.Check(err)
+	if sizes := strconv.Itoa(len(all)); sizes != args[1] {
+		ts.Fatalf("%s sizes; want %s", sizes, args[1])
+	}
+	for _, d := range all {
+		p, err := coll.ParseProto(d.Proto)
+		ts.Check(err)
+		if d.Table[d.Algo][p] != d.Time || d.Reasons[d.Algo][p] != "" || d.Time <= 0 {
+			ts.Fatalf("chosen is %s %s of %v µs, the table has %v and %q", d.Algo, d.Proto, d.Time, d.Table[d.Algo], d.Reasons[d.Algo])
+		}
+		moved := int64(0)
+		for _, part := range d.Plan {
+			moved += part.Bytes
+		}
+		if moved != d.Bytes/int64(d.NRanks)/4*4 {
+			ts.Fatalf("channels move %d bytes of each rank's share of %d", moved, d.Bytes)
+		}
 	}
 }
 

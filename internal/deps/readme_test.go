@@ -22,7 +22,7 @@ func read(t *testing.T, path string) string {
 // The README's sections on the commands are their -h text.
 func TestReadmeHasTheHelpTexts(t *testing.T) {
 	readme := read(t, filepath.Join(testenv.Root(), "README.md"))
-	for _, command := range []string{"all_reduce", "graph", "litmus", "p2p_schedule", "doctor", "topo", "capture", "warm"} {
+	for _, command := range []string{"all_reduce", "explain", "graph", "litmus", "p2p_schedule", "doctor", "topo", "capture", "warm"} {
 		require.Contains(t, readme, read(t, golden.Path("nccl-run/help_"+command+".txt")))
 	}
 

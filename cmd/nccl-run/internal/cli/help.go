@@ -12,6 +12,7 @@ the result, and prints what nccl-tests prints.
 Usage:
   nccl-run all-reduce [flags]   run, check and measure
   nccl-run doctor [--json]      say what this machine has and lacks
+  nccl-run explain [flags]      say how a collective is done, and why
   nccl-run graph [flags]        show the channels of a machine, or of many
   nccl-run litmus [flags]       show what the PTX machine's weak memory does
   nccl-run topo [flags]         show a machine: what is measured, what is assumed

@@ -30,6 +30,7 @@ func TestHelp(t *testing.T) {
 		"help.txt":              {"-h"},
 		"help_all_reduce.txt":   {"all-reduce", "-h"},
 		"help_doctor.txt":       {"doctor", "-h"},
+		"help_explain.txt":      {"explain", "-h"},
 		"help_graph.txt":        {"graph", "-h"},
 		"help_litmus.txt":       {"litmus", "-h"},
 		"help_topo.txt":         {"topo", "-h"},
@@ -93,6 +94,7 @@ func TestRefusals(t *testing.T) {
 		{"| broadcast_perf", "Broadcast: not in this build"},
 		{"| AllReduce", `unknown command "AllReduce"; did you mean "all-reduce"?`},
 		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor graph litmus topo warm)`},
+		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor explain graph litmus p2p-schedule warm)`},
 		{"| -g 2", "name the collective first"},
 		{"extra", `"extra": all-reduce takes flags only`},
 

@@ -119,7 +119,7 @@ func newRoot(p *Process) *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(p.Stdout, cmd.Long) })
-	root.AddCommand(newAllReduce(p), newDoctor(p), newGraph(p), newLitmus(p), newP2PSchedule(p), newTopo(p), newWarm(p))
+	root.AddCommand(newAllReduce(p), newDoctor(p), newExplain(p), newGraph(p), newLitmus(p), newP2PSchedule(p), newTopo(p), newWarm(p))
 	return root
 }
 
@@ -160,5 +160,5 @@ func unknownCollective(word string) error {
 	if f, err := coll.ParseFunc(strings.TrimSuffix(word, "_perf")); err == nil && f != coll.AllReduce {
 		return refusef("%v: not in this build; this build runs all-reduce", f)
 	}
-	return refused{unknown("command", word, []string{"all-reduce", "doctor", "graph", "litmus", "topo", "warm"})}
+	return refused{unknown("command", word, []string{"all-reduce", "doctor", "explain", "graph", "litmus", "p2p-schedule", "topo", "warm"})}
 }
