@@ -109,16 +109,22 @@ func (m *Model) chooseBytes(c Call, n int64, ops int, o Options) (Choice, error)
 // fastest sets the variant and time of the fastest way to do a call, of those of a
 // row of a tuning table if there is one, and reports whether there is any.
 func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRange) bool {
-	found := false
+	first := c.variant(0, 0).ID()
+	var found way
+	any := false
 	for _, w := range m.ways[c.Func] {
-		if row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) || !m.usable(c, o, w.algo, w.proto) {
+		if !m.built[first+w.id] || !o.Algos.Has(w.algo) || !o.Protos.Has(w.proto) ||
+			row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) {
 			continue
 		}
-		if t := m.callTime(c, w.algo, w.proto, best.Bytes, ops); !found || t < best.Time {
-			best.Variant, best.Time, found = c.variant(w.algo, w.proto), t, true
+		if t := m.callTime(c, w.algo, w.proto, best.Bytes, ops); !any || t < best.Time {
+			found, best.Time, any = w, t, true
 		}
 	}
-	return found
+	if any {
+		best.Variant = c.variant(found.algo, found.proto)
+	}
+	return any
 }
 
 // callTime returns the µs that a call of n bytes takes, of ops that follow one

@@ -42,6 +42,15 @@ type Model struct {
 type way struct {
 	algo  coll.Algo
 	proto coll.Proto
+	// id is what it adds to the ID of a variant with the first of both.
+	id coll.ID
+}
+
+func newWay(a coll.Algo, p coll.Proto) way {
+	v := coll.Variant{Func: coll.AllReduce}
+	first := v.ID()
+	v.Algo, v.Proto = a, p
+	return way{a, p, v.ID() - first}
 }
 
 // New makes the model of a communicator. It has the channels of the facts, unless
@@ -146,7 +155,7 @@ func (m *Model) setCosts() {
 				}
 				m.costs[f][a][p] = c
 				if c.out == "" {
-					m.ways[f] = append(m.ways[f], way{a, p})
+					m.ways[f] = append(m.ways[f], newWay(a, p))
 				}
 			}
 		}

@@ -140,7 +140,7 @@ func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parit
 	for a := range coll.Algo(coll.NumNCCLAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			time := float32(-1)
-			if slices.Contains(m.ways[f], way{a, p}) && m.usable(call, Options{}, a, p) {
+			if slices.Contains(m.ways[f], newWay(a, p)) && m.usable(call, Options{}, a, p) {
 				time = m.callTime(call, a, p, want.Bytes, 1)
 			}
 			if w := want.Table[a.String()][p]; !tally.Compare("times", fmt.Sprintf("%s %s %s", at, a, p), w, time) && w >= 0 && time >= 0 {
