@@ -26,13 +26,13 @@ test:
 prove: ## every kernel in every case under both memory models, and every planted fault (docs/PROOF.md): some core-hours
 	$(GO) test ./runtime/internal/conformance -run '^(TestKernels|TestMutants)$$' -count 1 -timeout 0 -v -prove
 
-parity: ## graphs, rings, trees and channels beside NCCL's own, for every reference run: equal and total per kind
-	$(GO) test ./topo/... -run '^TestParity' -count 1 -v
+parity: ## graphs, channels, costs, choices and schedules beside NCCL's own, for every reference run: equal and total per kind
+	$(GO) test ./topo/... ./planner/... -run '^TestParity' -count 1 -v
 
 # Fuzz targets, each with its package. Looking for a smaller input takes no more than
 # some tries, or slow ones would take the minute.
 FUZZ = topo:FuzzParse topo:FuzzParseGraphs topo/detect:FuzzReadCapture topo/detect:FuzzFile device/ptx:FuzzParse internal/archive:FuzzOpen internal/nvml:FuzzReadSnapshot \
-	cmd/nccl-run/internal/cli:FuzzSize
+	cmd/nccl-run/internal/cli:FuzzSize planner:FuzzParseRule planner:FuzzParseTuning
 
 fuzz: ## what reads files and flags, a minute each
 	for target in $(FUZZ); do \

@@ -93,8 +93,7 @@ func TestRefusals(t *testing.T) {
 		{"| all-gather", "AllGather: not in this build"},
 		{"| broadcast_perf", "Broadcast: not in this build"},
 		{"| AllReduce", `unknown command "AllReduce"; did you mean "all-reduce"?`},
-		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor graph litmus topo warm)`},
-		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor explain graph litmus p2p-schedule warm)`},
+		{"| all-redoce", `unknown command "all-redoce"; did you mean "all-reduce"? (allowed: all-reduce doctor explain graph litmus p2p-schedule topo warm)`},
 		{"| -g 2", "name the collective first"},
 		{"extra", `"extra": all-reduce takes flags only`},
 

@@ -1,0 +1,45 @@
+package planner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/internal/testenv"
+	"github.com/ncclgo/ncclgo/topo"
+)
+
+// TestChoosingPage: the figures of the worked example of docs/choosing.md are those
+// of the model.
+func TestChoosingPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "choosing.md"))
+	require.NoError(t, err)
+	s, err := topo.Builtin("dgx-h100")
+	require.NoError(t, err)
+	members, err := topo.Members(s, topo.HostParams{Hosts: 2, Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, NVLS: true}})
+	require.NoError(t, err)
+	l, err := topo.Connect(members, topo.LayoutParams{})
+	require.NoError(t, err)
+	m := model(t, &Config{Facts: FactsOf(l), Kernel: allKernels, Limits: DefaultLimits(), AsNCCL: true})
+
+	figures := func(a coll.Algo, p coll.Proto) (latency, bandwidth, time string) {
+		return fmt.Sprintf(" = %.1f µs\n", m.Latency(coll.AllReduce, a, p)),
+			fmt.Sprintf(" = %.1f GB/s\n", m.Bandwidth(coll.AllReduce, a, p)),
+			fmt.Sprintf(" = %.1f µs\n", m.callTime(sum(1<<18), a, p, 1<<20, 1))
+	}
+	for _, w := range []way{newWay(coll.Ring, coll.LL), newWay(coll.Tree, coll.LL128)} {
+		latency, bandwidth, time := figures(w.algo, w.proto)
+		for _, figure := range []string{latency, bandwidth, time} {
+			require.Contains(t, string(page), figure, "%v %v", w.algo, w.proto)
+		}
+	}
+	c, err := m.Choose(sum(1<<18), Options{})
+	require.NoError(t, err)
+	require.Contains(t, string(page), fmt.Sprintf("For the example, %d channels of %d threads need 81,920 bytes", c.Channels, c.Threads))
+	require.EqualValues(t, 81920, int64(c.Channels*c.Threads)*m.Threshold(coll.Tree, coll.LL128))
+	require.Equal(t, m.Channels(), c.Channels)
+}
