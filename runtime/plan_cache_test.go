@@ -83,8 +83,8 @@ func TestSecondGroupIsALookup(t *testing.T) {
 			return nil
 		}))
 	}
-	require.Equal(t, 2, strings.Count(log.String(), "planned"))
-	require.Equal(t, 1, strings.Count(log.String(), "chosen"))
+	require.Equal(t, 2, strings.Count(log.String(), "msg=planned"))
+	require.Equal(t, 1, strings.Count(log.String(), "msg=chosen"))
 	require.Contains(t, log.String(), "AllReduce_Sum_f32_RING_LL")
 	require.Contains(t, log.String(), "channel 0: bytes 0 to 3999")
 }
