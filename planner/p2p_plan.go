@@ -145,7 +145,8 @@ func (plan *P2PPlan) batch(channels int) {
 	plan.Batches = all[:plan.Channels]
 }
 
-// String returns the plan for people: each exchange with its channels and bytes.
+// String returns the plan for people: each exchange with its channels and bytes, then
+// the rounds that each channel runs at once.
 func (plan *P2PPlan) String() string {
 	if len(plan.Exchanges) == 0 {
 		return "nothing to launch\n"
@@ -154,28 +155,58 @@ func (plan *P2PPlan) String() string {
 	fmt.Fprintf(&b, "%s: %d x %d threads\n", plan.Variant, plan.Channels, plan.Threads)
 	for i := range plan.Exchanges {
 		e := &plan.Exchanges[i]
-		again := ""
-		if e.Epoch > 0 {
-			again = " again"
-		}
-		var halves []string
-		for _, half := range []string{e.Send.text("to"), e.Recv.text("from")} {
-			if half != "" {
-				halves = append(halves, half)
+		fmt.Fprintf(&b, "  %s, from channel %d on: %s\n", e.when(), e.Channel, e.what())
+	}
+	for ch, batches := range plan.Batches {
+		for k, batch := range batches {
+			what := "  channel %d:"
+			if k > 0 {
+				what = "  channel %d then:"
 			}
+			fmt.Fprintf(&b, what, ch)
+			for i, exchange := range batch {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				b.WriteString(" " + plan.Exchanges[exchange].when())
+			}
+			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "  round %d%s, from channel %d on: %s\n", e.Round, again, e.Channel, strings.Join(halves, "; "))
 	}
 	return b.String()
 }
 
-func (h *Half) text(where string) string {
-	if h.Task < 0 {
-		return ""
+// when names the round.
+func (e *Exchange) when() string {
+	if e.Epoch > 0 {
+		return fmt.Sprintf("round %d again", e.Round)
 	}
+	return fmt.Sprintf("round %d", e.Round)
+}
+
+// what says what is sent and received.
+func (e *Exchange) what() string {
+	to, from := fmt.Sprintf("to rank %d", e.Send.Peer), fmt.Sprintf("from rank %d", e.Recv.Peer)
+	switch {
+	case e.Recv.Task < 0:
+		return e.Send.text(to)
+	case e.Send.Task < 0:
+		return e.Recv.text(from)
+	case e.Send.alike(&e.Recv):
+		return e.Send.text(to + ", and " + from)
+	}
+	return e.Send.text(to) + "; " + e.Recv.text(from)
+}
+
+// alike reports whether nothing but the peer differs.
+func (h *Half) alike(o *Half) bool {
+	return h.Bytes == o.Bytes && h.Channels == o.Channels && h.Proto == o.Proto && h.ChunkBytes == o.ChunkBytes
+}
+
+func (h *Half) text(where string) string {
 	channels := "1 channel"
 	if h.Channels > 1 {
 		channels = fmt.Sprintf("%d channels", h.Channels)
 	}
-	return fmt.Sprintf("%d bytes %s rank %d (%s, %s, chunks of %d)", h.Bytes, where, h.Peer, h.Proto, channels, h.ChunkBytes)
+	return fmt.Sprintf("%d bytes %s (%s, %s, chunks of %d)", h.Bytes, where, h.Proto, channels, h.ChunkBytes)
 }

@@ -286,6 +286,17 @@ func TestP2PText(t *testing.T) {
 	require.Equal(t, `SendRecv: 4 x 640 threads
   round 1, from channel 2 on: 8 bytes to rank 1 (LL, 1 channel, chunks of 32768); 100 bytes from rank 1 (LL, 1 channel, chunks of 32768)
   round 1 again, from channel 2 on: 1048576 bytes to rank 1 (Simple, 2 channels, chunks of 524288)
+  channel 2: round 1
+  channel 2 then: round 1 again
+  channel 3: round 1 again
+`, plan.String())
+	plan, err = p.Plan(0, []Transfer{{0, 8}, {1, 8}}, []Transfer{{0, 8}, {1, 8}})
+	require.NoError(t, err)
+	require.Equal(t, `SendRecv: 3 x 640 threads
+  round 0, from channel 0 on: 8 bytes to rank 0, and from rank 0 (Simple, 1 channel, chunks of 524288)
+  round 1, from channel 2 on: 8 bytes to rank 1, and from rank 1 (LL, 1 channel, chunks of 32768)
+  channel 0: round 0
+  channel 2: round 1
 `, plan.String())
 	plan, err = p.Plan(0, nil, nil)
 	require.NoError(t, err)

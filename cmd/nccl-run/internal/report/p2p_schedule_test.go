@@ -57,3 +57,37 @@ rank 2: 2,2 0,1 1,0
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestP2PPlan(t *testing.T) {
+	c := &planner.P2PConfig{
+		Nodes: [][]int{{0, 1}}, Channels: 2, PerPeer: 1, NVLink: true, BufferBytes: planner.DefaultLimits().BufferBytes, NumSteps: 8,
+		P2PLimits: planner.DefaultP2PLimits(),
+	}
+	p, err := planner.NewP2P(c)
+	require.NoError(t, err)
+	all := []planner.Transfer{{Peer: 0, Bytes: 8}, {Peer: 1, Bytes: 8}}
+	plan, err := p.Plan(1, all, all)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, WriteP2PPlan(&b, 1, plan))
+	text := b.String()
+	d, err := DecodeP2PPlan(&b)
+	require.NoError(t, err)
+	self := Half{Peer: 1, Bytes: 8, Channels: 1, Proto: "Simple", ChunkBytes: 512 << 10}
+	other := Half{Peer: 0, Bytes: 8, Channels: 1, Proto: "LL", ChunkBytes: 32 << 10}
+	require.Equal(t, &P2PPlan{
+		Format: "ncclgo p2p-plan", Version: 1, Rank: 1, Kernel: "SendRecv", Channels: 2, Threads: 640,
+		Exchanges: []Exchange{{0, 0, 0, self, self}, {0, 1, 1, other, other}},
+		Batches:   [][][]int{{{0}}, {{1}}},
+	}, d)
+	for _, test := range []struct{ text, want string }{
+		{strings.Replace(text, `"version":1`, `"version":2`, 1), "version 2"},
+		{strings.Replace(text, `ncclgo p2p`, `p2p`, 1), `format "p2p-plan"`},
+		{strings.Replace(text, `threads`, `thread`, 1), "unknown field"},
+		{text + "{}", "something follows"},
+		{text[:20], "unexpected EOF"},
+	} {
+		_, err := DecodeP2PPlan(strings.NewReader(test.text))
+		require.ErrorContains(t, err, test.want)
+	}
+}
