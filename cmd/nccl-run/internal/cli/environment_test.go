@@ -86,10 +86,11 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "Config.Devices", "all is read before anything is refused")
 
-	programs, graph := documentedVariables(t)
+	programs, graph, p2p := documentedVariables(t)
 	slices.Sort(asked)
 	require.Equal(t, asked, programs)
 	require.Equal(t, nccl.GraphVariables(), graph)
+	require.Equal(t, nccl.P2PVariables(), p2p)
 
 	for _, s := range speaking {
 		for _, name := range s.variables {
@@ -98,14 +99,16 @@ func TestEnvironmentIsDocumented(t *testing.T) {
 	}
 }
 
-// documentedVariables returns the variables of the two tables of
-// docs/ENVIRONMENT.md, sorted: those of programs, and those of nccl-run graph.
-func documentedVariables(t *testing.T) (programs, graph []string) {
+// documentedVariables returns the variables of the tables of docs/ENVIRONMENT.md,
+// sorted: those of programs, of nccl-run graph and of nccl-run p2p-schedule.
+func documentedVariables(t *testing.T) (programs, graph, p2p []string) {
 	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "ENVIRONMENT.md"))
 	require.NoError(t, err)
 	first, rest, found := strings.Cut(string(text), "\n## Variables of `nccl-run graph --set`\n")
 	require.True(t, found)
-	second, _, found := strings.Cut(rest, "\n## Tests\n")
+	second, rest, found := strings.Cut(rest, "\n## Variables of `nccl-run p2p-schedule --set`\n")
+	require.True(t, found)
+	third, _, found := strings.Cut(rest, "\n## Tests\n")
 	require.True(t, found)
 	table := func(section string, columns int) (names []string) {
 		for line := range strings.Lines(section) {
@@ -119,5 +122,5 @@ func documentedVariables(t *testing.T) (programs, graph []string) {
 		slices.Sort(names)
 		return names
 	}
-	return table(first, 5), table(second, 4)
+	return table(first, 5), table(second, 4), table(third, 4)
 }

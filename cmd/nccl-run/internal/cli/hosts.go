@@ -49,7 +49,7 @@ func assignment(set map[string]string) *value {
 		}
 		// Those of communicators are for whoever has a list of settings: they change
 		// nothing here.
-		known := append(nccl.GraphVariables(), nccl.Variables()...)
+		known := slices.Concat(nccl.GraphVariables(), nccl.P2PVariables(), nccl.Variables())
 		slices.Sort(known)
 		known = slices.Compact(known)
 		if !slices.Contains(known, name) {

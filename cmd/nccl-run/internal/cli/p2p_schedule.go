@@ -162,6 +162,9 @@ func (o *p2pScheduleOptions) config(p *Process) (*planner.P2PConfig, error) {
 		return nil, refusef("--set: %w", err)
 	}
 	c := planner.P2PConfigOf(h.layout, &settings.Limits)
+	if c.P2PLimits, err = nccl.ReadP2PLimits(o.lookup); err != nil {
+		return nil, refusef("--set: %w", err)
+	}
 	o.limit(&c.P2PLimits)
 	return c, nil
 }
