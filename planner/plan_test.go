@@ -124,3 +124,59 @@ func TestEmptyGroups(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Plan([]Task{{sum(0), choice}}).Launches)
 }
+
+// TestMixedPlans: groups of all functions, types and algorithms, on one node and on
+// several, with random limits: each call once, all its bytes, launches by traffic,
+// and in a launch no channel that has much more to do than the others.
+func TestMixedPlans(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	configs := []*Config{nodesConfig(t, "dgx-h100", 1), nodesConfig(t, "dgx-h100", 4), nodesConfig(t, "dgx-a100", 2)}
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	for range rounds {
+		cfg := *configs[r.IntN(len(configs))]
+		cfg.Limits.MaxChannels = 1 + r.IntN(64)
+		m := model(t, &cfg)
+		calls := make([]Call, 1+r.IntN(40))
+		for i := range calls {
+			calls[i] = Call{
+				Func: []coll.Func{coll.Broadcast, coll.Reduce, coll.AllGather, coll.ReduceScatter, coll.AllReduce}[r.IntN(5)],
+				Type: []coll.DataType{coll.Int8, coll.Float16, coll.Float64}[r.IntN(3)], Count: r.Int64N(1 << r.IntN(30)),
+			}
+		}
+		tasks, err := m.ChooseGroup(calls, Options{})
+		require.NoError(t, err)
+		p := m.Plan(tasks)
+		checkPlan(t, &cfg, m, tasks, &p)
+		for i, l := range p.Launches {
+			if i > 0 {
+				first := func(l *Launch) int64 { return m.callTraffic(calls[l.Works[0].Task]) }
+				require.LessOrEqual(t, first(&l), first(&p.Launches[i-1]), "order of launches")
+			}
+			checkBalance(t, m, tasks, &l)
+		}
+	}
+}
+
+// checkBalance checks that no channel of a launch has more to do than its share and
+// two cells.
+func checkBalance(t *testing.T, m *Model, tasks []Task, l *Launch) {
+	if m.apart(l.Variant) {
+		return
+	}
+	traffic := m.trafficPerByte(l.Variant.Func)
+	busy, total, wanted := make([]int64, l.Channels), int64(0), 0
+	for _, w := range l.Works {
+		c := tasks[w.Task].Call
+		wanted += tasks[w.Task].Choice.Channels
+		for ch := w.ChannelLo; ch <= w.ChannelHi; ch++ {
+			_, count := w.Part(ch)
+			busy[ch] += count * int64(c.Type.Size()) * traffic
+			total += count * int64(c.Type.Size()) * traffic
+		}
+	}
+	share := total / int64(min(wanted, m.channelsOf(l.Variant)))
+	require.LessOrEqual(t, slices.Max(busy), share+2*(minTraffic+chunkAlign*traffic)+share/16, "%v: %d of %d channels, share %d: %v", l.Variant, l.Channels, wanted, share, busy)
+}

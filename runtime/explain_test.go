@@ -3,6 +3,7 @@ package nccl
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -185,5 +186,38 @@ func TestExplainedIsLaunched(t *testing.T) {
 			plan := c.shared.model.Plan(tasks)
 			require.Equal(t, launchesOf(t, &plan, fakeInfo.SM), seen)
 		})
+	}
+}
+
+// TestWorksInArguments: of a group of many calls so many works are in the kernel's
+// arguments as its plan says, and the others in the ring.
+func TestWorksInArguments(t *testing.T) {
+	for _, calls := range []int{1, abi.InlineWorks, abi.InlineWorks + 1, 3 * abi.InlineWorks} {
+		driver, cfg := fakes(t, 2)
+		c := mustInit(t, cfg)[0]
+		var works []uint32
+		driver.OnLaunch(func(l *device.Launch) {
+			var args abi.KernelArgs
+			require.NoError(t, devcomm.Decode(l.Args, &args))
+			works = append(works, args.NumWorks)
+			require.Equal(t, args.NumWorks > abi.InlineWorks, args.Overflow != 0)
+		})
+		call := planner.Call{Func: coll.AllReduce, Op: coll.Sum, Type: coll.Float32, Count: 1000}
+		require.NoError(t, Group(func(g *Calls) error {
+			for range calls {
+				if err := g.AllReduce(c, someBuffer, someBuffer, 1000, coll.Float32, coll.OpSum, named(c, "s")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		tasks, err := c.shared.model.ChooseGroup(slices.Repeat([]planner.Call{call}, calls), c.shared.options)
+		require.NoError(t, err)
+		plan := c.shared.model.Plan(tasks)
+		require.Len(t, plan.Launches, 1)
+		require.Equal(t, []uint32{uint32(calls)}, works)
+		require.Equal(t, min(calls, abi.InlineWorks), plan.Launches[0].InArguments())
+		text := fmt.Sprintf(", %d works in arguments, %d in the ring\n", abi.InlineWorks, calls-abi.InlineWorks)
+		require.Equal(t, calls > abi.InlineWorks, strings.Contains(plan.String(), text), "%v", &plan)
 	}
 }
