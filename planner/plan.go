@@ -101,8 +101,9 @@ func toFront(order []int, belongs func(int) bool) int {
 // (MinTrafficPerChannel, NCCL v2.30 src/enqueue.cc).
 const minTraffic = 32 << 10
 
-// cellsPerShare is how many cells each channel's share has at least in a call
-// for several, unless they would be less than 16 bytes: shares differ by a cell.
+// cellsPerShare is how many cells each channel's share has at least in a call that
+// has several channels to itself, unless they would be less than 16 bytes: shares
+// differ by a cell.
 const cellsPerShare = 32
 
 // trafficPerByte returns the bytes that a channel moves for each byte of what a
@@ -143,6 +144,9 @@ func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
 		traffic *= llTraffic
 	}
 	chunkSteps, sliceSteps := m.limits.steps(v)
+	// Parts of several calls follow one another on a channel, and each takes its
+	// time however small it is: those have no smaller cells than NCCL's.
+	alone := len(ids) == 1 || m.apart(v)
 	jobs := make([]job, len(ids))
 	channels, total := 0, int64(0)
 	for k, i := range ids {
@@ -150,7 +154,7 @@ func (m *Model) launch(v coll.Variant, tasks []Task, ids []int) Launch {
 		size := int64(t.Call.Type.Size())
 		bytes := t.Call.Count * size
 		cell := roundUp(ceilDiv(minTraffic, traffic), chunkAlign)
-		if n := int64(t.Choice.Channels); n > 1 {
+		if n := int64(t.Choice.Channels); n > 1 && alone {
 			// Small enough that all of them get about the same.
 			cell = min(cell, roundUp(ceilDiv(bytes, cellsPerShare*n), chunkAlign))
 		}
