@@ -27,7 +27,7 @@ prove: ## every kernel in every case under both memory models, and every planted
 	$(GO) test ./runtime/internal/conformance -run '^(TestKernels|TestMutants)$$' -count 1 -timeout 0 -v -prove
 
 parity: ## graphs, channels, costs, choices and schedules beside NCCL's own, for every reference run: equal and total per kind
-	$(GO) test ./topo/... ./planner/... -run '^TestParity' -count 1 -v
+	$(GO) test ./topo/... ./planner/... ./cmd/nccl-run/internal/cli -run '^TestParity' -count 1 -v
 
 # Fuzz targets, each with its package. Looking for a smaller input takes no more than
 # some tries, or slow ones would take the minute.

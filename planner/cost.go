@@ -454,6 +454,6 @@ func Unsafe(p coll.Proto, ring *topo.Graph) string {
 	if p != coll.LL128 {
 		return ""
 	}
-	f := RingFacts(ring)
+	f := ringFacts(ring)
 	return newTuner(&f, new(Settings)).unsafe(&f.Graphs[topo.GraphRing])
 }

@@ -53,9 +53,9 @@ func FactsOf(l *topo.Layout) Facts {
 	return f
 }
 
-// RingFacts returns the facts of a communicator on one node that has rings alone,
+// ringFacts returns the facts of a communicator on one node that has rings alone,
 // twice as many channels as the graph, as NCCL's communicators have.
-func RingFacts(ring *topo.Graph) Facts {
+func ringFacts(ring *topo.Graph) Facts {
 	f := Facts{
 		NRanks: ring.NRanks, NNodes: 1, MinLocalRanks: ring.NRanks, MaxLocalRanks: ring.NRanks,
 		RanksPerGPU: ring.RanksPerGPU, MinSM: ring.MinSM, MaxSM: ring.MaxSM,

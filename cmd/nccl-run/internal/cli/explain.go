@@ -48,6 +48,8 @@ type explainOptions struct {
 	json   bool
 }
 
+const warpSize = 32
+
 // explainSizes are the sizes without --sizes.
 const explainSizes = "8,1K,64K,1M,16M,256M,1G"
 
@@ -151,7 +153,10 @@ func explain(p *Process, o *explainOptions) error {
 		if err != nil {
 			return refused{err}
 		}
-		found := report.Explained{Explanation: e, Built: built(facts.MinSM)(e.Choice.Variant) == nil}
+		found := report.Explained{Explanation: e, Warps: e.Choice.Threads / warpSize, Built: built(facts.MinSM)(e.Choice.Variant) == nil}
+		if asNCCL {
+			found.Warps = e.Choice.Warps
+		}
 		if o.plan {
 			plan := model.Plan([]planner.Task{{Call: call, Choice: e.Choice}})
 			found.Plan = &plan

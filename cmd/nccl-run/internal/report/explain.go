@@ -35,8 +35,8 @@ type Explain struct {
 	Time       nineDigits `json:"timeUs"`
 	BusBW      nineDigits `json:"busBw"` // GB/s
 	Channels   int        `json:"channels"`
-	Warps      int        `json:"warps"` // as NCCL counts them
-	Threads    int        `json:"threads"`
+	Warps      int        `json:"warps"`   // of a CTA
+	Threads    int        `json:"threads"` // of them that move data
 	ChunkBytes int        `json:"chunkBytes"`
 	// Kernel is the variant, Built whether this build has it.
 	Kernel string `json:"kernel"`
@@ -61,6 +61,7 @@ type ChannelPart struct {
 // Explained is what nccl-run explain has found out of one size.
 type Explained struct {
 	*planner.Explanation
+	Warps int // of a CTA
 	Built bool
 	Plan  *planner.Plan // nil: nobody asked
 }
@@ -89,7 +90,7 @@ func newExplain(h ExplainHead, e Explained) *Explain {
 		Hosts: h.Hosts, Nodes: e.NNodes, NRanks: e.NRanks,
 		Func: e.Call.Func.String(), Type: e.Call.Type.String(), Bytes: c.Bytes,
 		Algo: c.Variant.Algo.String(), Proto: c.Variant.Proto.String(), Time: nineDigits(c.Time), BusBW: nineDigits(e.BusBW()),
-		Channels: c.Channels, Warps: c.Warps, Threads: c.Threads, ChunkBytes: c.ChunkBytes,
+		Channels: c.Channels, Warps: e.Warps, Threads: c.Threads, ChunkBytes: c.ChunkBytes,
 		Kernel: c.Variant.String(), Built: e.Built,
 		Table: map[string][coll.NumProtos]nineDigits{}, Reasons: map[string][coll.NumProtos]string{},
 		Tuning: e.Note,
@@ -140,9 +141,9 @@ func ExplainText(w io.Writer, h ExplainHead, sizes []Explained, why bool) error 
 			if e.Call.Func.Reduces() {
 				what += " " + e.Call.Op.String()
 			}
-			if _, err := fmt.Fprintf(w, "%s of %s on %d x %s: %d %s on %d %s\n%12s  %-13s %-8s %8s %7s %10s %12s %9s\n%12s  %-13s %-8s %8s %7s %10s %12s %9s\n",
+			if _, err := fmt.Fprintf(w, "%s of %s on %d x %s: %d %s on %d %s\n%12s  %-13s %-8s %8s %5s %10s %12s %9s\n%12s  %-13s %-8s %8s %5s %10s %12s %9s\n",
 				what, e.Call.Type, h.Hosts, h.Topology, e.NRanks, plural(e.NRanks, "rank"), e.NNodes, plural(e.NNodes, "node"),
-				"size", "algorithm", "protocol", "channels", "threads", "chunk", "time", "busbw",
+				"size", "algorithm", "protocol", "channels", "warps", "chunk", "time", "busbw",
 				"(B)", "", "", "", "", "(B)", "(us)", "(GB/s)"); err != nil {
 				return err
 			}
@@ -151,8 +152,8 @@ func ExplainText(w io.Writer, h ExplainHead, sizes []Explained, why bool) error 
 		if !e.Built {
 			note = "  not built"
 		}
-		if _, err := fmt.Fprintf(w, "%12d  %-13s %-8s %8d %7d %10d %12.2f %9.2f%s\n",
-			c.Bytes, c.Variant.Algo, c.Variant.Proto, c.Channels, c.Threads, c.ChunkBytes, c.Time, e.BusBW(), note); err != nil {
+		if _, err := fmt.Fprintf(w, "%12d  %-13s %-8s %8d %5d %10d %12.2f %9.2f%s\n",
+			c.Bytes, c.Variant.Algo, c.Variant.Proto, c.Channels, e.Warps, c.ChunkBytes, c.Time, e.BusBW(), note); err != nil {
 			return err
 		}
 		below := ""
