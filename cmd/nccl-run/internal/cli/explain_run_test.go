@@ -68,6 +68,8 @@ func TestExplainedIsRun(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, protos, 3, "every protocol was chosen somewhere")
+	if !testing.Short() {
+		require.Len(t, protos, 3, "every protocol was chosen somewhere")
+	}
 	t.Logf("%d sizes compared", compared)
 }
