@@ -79,18 +79,18 @@ func (m *Model) Choose(c Call, o Options) (Choice, error) { return m.choose(c, 1
 // choose is Choose for ops operations that follow one another on each channel and
 // share some of the latency.
 func (m *Model) choose(c Call, ops int, o Options) (Choice, error) {
-	return m.chooseBytes(c, m.Bytes(c), ops, o)
-}
-
-// chooseBytes is choose for a size of n bytes.
-func (m *Model) chooseBytes(c Call, n int64, ops int, o Options) (Choice, error) {
 	if err := m.check(c, o); err != nil {
 		return Choice{}, err
 	}
-	best := Choice{Bytes: n, Time: math.MaxFloat32}
+	best := Choice{Bytes: m.Bytes(c)}
+	err := m.decide(&best, c, ops, o)
+	return best, err
+}
+
+// decide completes the choice for a call that was checked and has best.Bytes.
+func (m *Model) decide(best *Choice, c Call, ops int, o Options) error {
 	row := m.tunedRow(c.Func, best.Bytes)
-	found := row != nil && m.fastest(&best, c, ops, o, row)
-	if found {
+	if row != nil && m.fastest(best, c, ops, o, row) {
 		best.Row = row.number
 		if o.Channels == 0 && row.channels != 0 {
 			o.Channels = min(row.channels, m.channels)
@@ -98,12 +98,12 @@ func (m *Model) chooseBytes(c Call, n int64, ops int, o Options) (Choice, error)
 		if o.Threads == 0 && row.threads != 0 {
 			o.Threads = min(row.threads, m.limits.MaxThreads)
 		}
-	} else if !m.fastest(&best, c, ops, o, nil) {
-		return Choice{}, m.refuse(c, o)
+	} else if !m.fastest(best, c, ops, o, nil) {
+		return m.refuse(c, o)
 	}
-	m.size(&best, o)
+	m.size(best, o)
 	best.ChunkBytes = m.chunk(best.Variant, m.partBytes(c, best.Channels))
-	return best, nil
+	return nil
 }
 
 // fastest sets the variant and time of the fastest way to do a call, of those of a

@@ -48,6 +48,7 @@ func TestRefusedCalls(t *testing.T) {
 		{"large count", sum(math.MaxInt64 / 8), Options{}, result.ErrInvalidArgument, "AllReduce: count 1152921504606846975 is out of range"},
 		{"channels", sum(1), Options{Channels: 25}, result.ErrInvalidArgument, "AllReduce: 25 channels; the communicator has 24, 1 to that are allowed"},
 		{"threads", sum(1), Options{Threads: 65}, result.ErrInvalidArgument, "AllReduce: 65 threads; a multiple of 32 from 64 to 640 is allowed"},
+		{"type", Call{Func: coll.AllReduce, Type: coll.NumDataTypes}, Options{}, result.ErrInvalidArgument, "AllReduce: function, op or type is none: {5 0 12}"},
 		{"function", Call{Func: coll.NumFuncs}, Options{}, result.ErrInvalidArgument, "plan: function, op or type is none: {7 0 0}"},
 		{
 			"no algorithm", Call{Func: coll.SendRecv, Count: 1}, Options{}, result.ErrInvalidArgument,

@@ -6,11 +6,12 @@
 // that all ranks of a communicator, which give it the same facts, decide the
 // same. Sends and receives are a rank's own: of those both sides decide the same.
 //
-// Start reading at [New], which makes a [Model] of a communicator from a
-// topo.Graph and the facts in a [Config]. [Model.Choose] decides one call,
-// [Model.Explain] says why, [Model.ChooseGroup] decides the calls of a group, and
-// [Model.Plan] turns them into a [Plan]. [NewP2P] begins what plans sends and
-// receives.
+// Start reading at [New], which makes a [Model] of a communicator from the [Facts]
+// of its topo.Layout and what users say in [Settings]. [Model.Choose] decides one
+// call, [Model.ChooseGroup] the calls of a group, [Model.Explain] says why, and
+// [Model.Plan] turns the calls into a [Plan]. [NewP2P] begins what plans sends and
+// receives. The costs that are compared are in cost.go; docs/choosing.md follows
+// one by hand.
 //
 // Sizes are bytes unless the name says count, bandwidths GB/s (1e9), times µs.
 // Numbers are float32 or float64 exactly where NCCL has them, with every

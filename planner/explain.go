@@ -29,17 +29,22 @@ type Explanation struct {
 
 // Explain returns what Choose returns and why.
 func (m *Model) Explain(c Call, o Options) (*Explanation, error) {
+	if err := m.check(c, o); err != nil {
+		return nil, err
+	}
 	return m.ExplainBytes(c, m.Bytes(c), o)
 }
 
 // ExplainBytes is Explain for a size in bytes in place of the call's count: one that
 // ranks may not be able to share equally, as the sizes of NCCL's own tables.
 func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
-	choice, err := m.chooseBytes(c, n, 1, o)
-	if err != nil {
+	if err := m.check(c, o); err != nil {
 		return nil, err
 	}
-	e := &Explanation{Call: c, NRanks: m.nranks, NNodes: m.facts.NNodes, Choice: choice}
+	e := &Explanation{Call: c, NRanks: m.nranks, NNodes: m.facts.NNodes, Choice: Choice{Bytes: n}}
+	if err := m.decide(&e.Choice, c, 1, o); err != nil {
+		return nil, err
+	}
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			alt := Alternative{Algo: a, Proto: p, Time: -1}
@@ -52,7 +57,7 @@ func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
 	}
 	if row := m.tunedRow(c.Func, n); row != nil {
 		e.Note = fmt.Sprintf("row %d of the tuning table: %s", row.number, row)
-		if choice.Row == 0 {
+		if e.Choice.Row == 0 {
 			e.Note += ", which is out"
 		}
 	}

@@ -132,8 +132,8 @@ func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parit
 	}
 	at := fmt.Sprintf("%s %s %d bytes", r.Name, f, want.Bytes)
 	// Sizes that ranks cannot share equally are NCCL's as well.
-	got, err := m.chooseBytes(call, want.Bytes, 1, Options{})
-	require.NoError(t, err, at)
+	got := Choice{Bytes: want.Bytes}
+	require.NoError(t, m.decide(&got, call, 1, Options{}), at)
 	v := got.Variant
 	tally.Compare("choices", at, chosen{want.Algo, want.Proto, want.Channels, want.Warps, want.Time},
 		chosen{v.Algo.String(), v.Proto.String(), got.Channels, got.Warps, got.Time})
