@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ncclgo/ncclgo/coll"
+	"github.com/ncclgo/ncclgo/planner"
 )
 
 // Config is what a run is asked to do. The fields are nccl-tests' options where
@@ -40,6 +41,8 @@ type Config struct {
 	// Channels is the number of channels of every operation; 0: the planner's
 	// choice.
 	Channels int
+	// Tuning has choices that go before those of the planner's model; nil: none.
+	Tuning *planner.Tuning
 
 	Seed      uint64
 	Schedules int // passes, with seeds Seed, Seed+1, ...

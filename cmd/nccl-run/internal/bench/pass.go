@@ -122,7 +122,7 @@ func (p *pass) communicate(ctx context.Context, r *run, w walk) error {
 	p.comms, err = nccl.InitAll(ctx, nccl.Config{
 		Devices: devices, System: r.m.System,
 		MinChannels: p.c.Channels, MaxChannels: p.c.Channels,
-		Algos: p.c.Algos, Protos: w.protos,
+		Algos: p.c.Algos, Protos: w.protos, Tuning: p.c.Tuning,
 		Kernels:  w.variants,
 		OnLoad:   r.out.Loading,
 		OnLaunch: p.launched,

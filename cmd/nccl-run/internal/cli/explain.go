@@ -42,7 +42,7 @@ type explainOptions struct {
 	op     []coll.UserOp
 	sizes  []int64
 	algos  string
-	tuning string
+	tuning *planner.Tuning
 	why    bool
 	plan   bool
 	json   bool
@@ -67,7 +67,7 @@ func newExplain(p *Process) *cobra.Command {
 	o.addTo(flags)
 	add = flags.section("Choice")
 	add("algos", "", choice(&o.algos, "nccl|all", "set of algorithms", "nccl", all), "nccl: as NCCL does; all: as this build does (default all)")
-	add("tuning", "", text(&o.tuning, "file"), "a tuning table (docs/FORMATS.md), which goes before the model")
+	add("tuning", "", tuning(&o.tuning), "a tuning table (docs/FORMATS.md), which goes before the model")
 	add = flags.section("Output")
 	add("why", "", boolean(&o.why), "say of every alternative how long it takes, or why it is out")
 	add("plan", "", boolean(&o.plan), "say which channel moves which bytes")
@@ -107,6 +107,17 @@ func one(v *value) *value {
 			return fmt.Errorf("%q is not one of them; give one", text)
 		}
 		return parse(text)
+	}}
+}
+
+// tuning reads the file of a tuning table.
+func tuning(p **planner.Tuning) *value {
+	return &value{kind: "file", parse: func(name string) error {
+		data, err := readInput(name)
+		if err == nil {
+			*p, err = planner.ParseTuning(name, data)
+		}
+		return err
 	}}
 }
 
@@ -181,20 +192,11 @@ func (o *explainOptions) model(facts planner.Facts) (*planner.Model, error) {
 	if err != nil {
 		return nil, refusef("--set: %w", err)
 	}
-	c := &planner.Config{Facts: facts, Settings: settings.Settings, Limits: settings.Limits, Kernel: built(facts.MinSM)}
+	c := &planner.Config{Facts: facts, Settings: settings.Settings, Tuning: o.tuning, Limits: settings.Limits, Kernel: built(facts.MinSM)}
 	if o.algos == "nccl" {
 		c.AsNCCL = true
 		c.Limits.MinChannels = 1 // of an operation; those of communicators are in the facts
 		c.Kernel = func(v coll.Variant) error { return exists(v, facts.MinSM) }
-	}
-	if o.tuning != "" {
-		data, err := readMachineFile(o.tuning)
-		if err != nil {
-			return nil, refusef("--tuning: %w", err)
-		}
-		if c.Tuning, err = planner.ParseTuning(o.tuning, data); err != nil {
-			return nil, refused{err}
-		}
 	}
 	model, err := planner.New(c)
 	if err != nil {

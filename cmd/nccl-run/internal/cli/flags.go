@@ -91,6 +91,7 @@ func newFlags() *flagSet {
 	add("algo", "", algorithms(&o.Algos), "algorithm, or auto (default auto)")
 	add("proto", "", protocols(&o.Protos), "LL, LL128 or Simple; all: one pass for each; auto (default auto)")
 	add("channels", "", integer(&o.Channels, 0, nccl.MaxChannels), "channels of every operation; 0 leaves the choice to the planner (default 0)")
+	add("tuning", "", tuning(&o.Tuning), "a tuning table (docs/FORMATS.md), which goes before the planner's model")
 
 	add = f.section("Beside NCCL")
 	add("vs", "", text(&o.Rival, "file"),

@@ -115,7 +115,7 @@ func (o *hostOptions) connect(p *Process, noNet bool) (*hosts, error) {
 	}
 	settings.Hosts.Params.NoIntraNet = settings.Hosts.Params.NoIntraNet || noNet
 	if file := settings.GraphFile; file != "" {
-		data, err := readMachineFile(file)
+		data, err := readInput(file)
 		if err != nil {
 			return nil, refusef("--set NCCL_GRAPH_FILE: %w", err)
 		}

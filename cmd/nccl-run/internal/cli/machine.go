@@ -20,13 +20,13 @@ import (
 
 func machineNames() string { return strings.Join(topo.Builtins(), ", ") }
 
-// maxTopology bounds the bytes of a topology or graph file: thousands of devices take
-// less.
-const maxTopology = 16 << 20
+// maxInput bounds the bytes of a topology, a graph file or a tuning table: thousands of devices
+// take less.
+const maxInput = 16 << 20
 
-// readMachineFile is like os.ReadFile for topology and graph files, which are regular
-// ones of up to maxTopology bytes: what opens a pipe waits for who writes to it.
-func readMachineFile(name string) ([]byte, error) {
+// readInput is like os.ReadFile for regular files of up to maxInput bytes:
+// what opens a pipe waits for who writes to it.
+func readInput(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func readMachineFile(name string) ([]byte, error) {
 	}
 	// It was only read: closing it has nothing to report.
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxTopology+1))
-	if len(data) > maxTopology {
-		return nil, fmt.Errorf("%s has more than %d bytes, the most of a topology or graph file", name, maxTopology)
+	data, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	if len(data) > maxInput {
+		return nil, fmt.Errorf("%s has more than %d bytes; what is read here is never so large", name, maxInput)
 	}
 	return data, err
 }
@@ -134,7 +134,7 @@ func loadTopology(name string) (*topo.System, error) {
 	case machine != nil:
 		system, err = machine.System()
 	default:
-		system, err = topo.Load(name, readMachineFile)
+		system, err = topo.Load(name, readInput)
 	}
 	if err != nil {
 		return nil, refusef("--topo: %w", err) // which names it
@@ -147,7 +147,7 @@ func loadTopology(name string) (*topo.System, error) {
 
 // replay detects the machine of a capture; nil if the file is none.
 func replay(name string, cfg detect.Config) (*detect.Machine, error) {
-	data, err := readMachineFile(name)
+	data, err := readInput(name)
 	if err != nil || !detect.IsCapture(data) {
 		return nil, nil // a name, or a topology file, which says what is wrong with it
 	}

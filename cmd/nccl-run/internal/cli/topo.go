@@ -123,7 +123,7 @@ func showTopo(p *Process, o *topoOptions) error {
 
 // compare lists in what the machine differs from a topology file.
 func (o *topoOptions) compare(w io.Writer, system *topo.System) error {
-	data, err := readMachineFile(o.diff)
+	data, err := readInput(o.diff)
 	var other *topo.Document
 	if err == nil {
 		other, err = topo.Parse(o.diff, data)
