@@ -217,6 +217,9 @@ func TestWorksInArguments(t *testing.T) {
 		require.Len(t, plan.Launches, 1)
 		require.Equal(t, []uint32{uint32(calls)}, works)
 		require.Equal(t, min(calls, abi.InlineWorks), plan.Launches[0].InArguments())
+		choice, err := c.ExplainGroup(calls, 1000, coll.Float32, coll.OpSum)
+		require.NoError(t, err)
+		require.Equal(t, tasks[0].Choice, choice)
 		text := fmt.Sprintf(", %d works in arguments, %d in the ring\n", abi.InlineWorks, calls-abi.InlineWorks)
 		require.Equal(t, calls > abi.InlineWorks, strings.Contains(plan.String(), text), "%v", &plan)
 	}

@@ -216,6 +216,10 @@ func TestExplain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Explain(1, coll.NumDataTypes, coll.OpMin)
 	require.ErrorIs(t, err, ErrInvalidArgument)
+	_, err = c.ExplainGroup(2, 1, coll.NumDataTypes, coll.OpMin)
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	_, err = c.ExplainGroup(0, 1, coll.Int32, coll.OpMin)
+	require.EqualError(t, err, "ExplainGroup: rank 2: a group of 0 operations; 1 or more are allowed")
 }
 
 // TestCloseWaits closes with an operation under way: it is done before memory is

@@ -3,6 +3,7 @@ package nccl
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
@@ -61,6 +62,28 @@ func (c *Comm) Explain(count uint64, t coll.DataType, op coll.UserOp) (*planner.
 	call := planner.Call{Func: coll.AllReduce, Op: op.Device(t), Type: t, Count: int64(count)}
 	e, err := c.shared.model.Explain(call, c.shared.options)
 	return e, result.Wrap(result.InternalError, name, err)
+}
+
+// ExplainGroup returns how each of n all-reduces of count elements is done that are a
+// group. Since they are decided together, it may be otherwise than alone; Time is that
+// of all.
+func (c *Comm) ExplainGroup(n int, count uint64, t coll.DataType, op coll.UserOp) (planner.Choice, error) {
+	const name = "ExplainGroup"
+	if !c.made() {
+		return planner.Choice{}, c.usable(name)
+	}
+	if n < 1 {
+		return planner.Choice{}, result.New(result.InvalidArgument, name, "a group of %d operations; 1 or more are allowed", n).At(c.rank)
+	}
+	if err := c.checkOperands(name, count, t, op); err != nil {
+		return planner.Choice{}, err.At(c.rank)
+	}
+	call := planner.Call{Func: coll.AllReduce, Op: op.Device(t), Type: t, Count: int64(count)}
+	tasks, err := c.shared.model.ChooseGroup(slices.Repeat([]planner.Call{call}, n), c.shared.options)
+	if err != nil {
+		return planner.Choice{}, result.Wrap(result.InternalError, name, err)
+	}
+	return tasks[0].Choice, nil
 }
 
 // explain logs what was planned, at debug level: of one rank, since the others plan
