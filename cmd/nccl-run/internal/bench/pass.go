@@ -31,7 +31,7 @@ type pass struct {
 	made  time.Duration // what InitAll took
 
 	mu   sync.Mutex
-	last nccl.LaunchInfo // guarded by mu; rank 0's last launch
+	largest nccl.LaunchInfo // guarded by mu; rank 0's launch of the most operations, the last of those
 }
 
 // rank is what the pass has of one rank.
@@ -189,14 +189,20 @@ func (p *pass) launched(info nccl.LaunchInfo) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = info
+	// Operations are checked one by one, and timed in groups.
+	if info.Works >= p.largest.Works {
+		p.largest = info
+	}
 }
 
-// lastLaunch returns what rank 0 launched last.
-func (p *pass) lastLaunch() nccl.LaunchInfo {
+// takeLaunch returns what rank 0 launched since it was called before: of the most
+// operations, the last.
+func (p *pass) takeLaunch() nccl.LaunchInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last
+	taken := p.largest
+	p.largest = nccl.LaunchInfo{}
+	return taken
 }
 
 // close ends the pass after its operations are done.

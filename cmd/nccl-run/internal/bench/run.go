@@ -272,7 +272,8 @@ func (r *run) finish(k typeOp, count int, t *tally, p *pass) error {
 	}
 	var d report.Decision
 	// An empty operation launches nothing, and neither does an only rank.
-	if launch := p.lastLaunch(); launch.Kernel != "" {
+	launch := p.takeLaunch()
+	if launch.Kernel != "" {
 		d = report.Decision{
 			Algo: launch.Variant.Algo.String(), Proto: launch.Variant.Proto.String(),
 			Channels: launch.Channels, Kernel: launch.Kernel,
@@ -282,7 +283,7 @@ func (r *run) finish(k typeOp, count int, t *tally, p *pass) error {
 		row.Versus = &report.Versus{Out: r.contest(t[0], bytes), In: r.contest(t[1], bytes)}
 	}
 	if r.c.Trace {
-		if err := p.traceRow(k, count, r.out); err != nil {
+		if err := p.traceRow(k, count, launch, r.out); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"strings"
+
+	nccl "github.com/ncclgo/ncclgo/runtime"
 )
 
 // traceStart prints what was decided before the first operation: the machine as
@@ -31,13 +33,20 @@ func share(channels, rings int) string {
 
 // traceRow prints what was decided for the operation of a row, and what else
 // could have been.
-func (p *pass) traceRow(k typeOp, count int, out Sink) error {
+func (p *pass) traceRow(k typeOp, count int, launch nccl.LaunchInfo, out Sink) error {
 	why, err := p.comms[0].Explain(uint64(count), k.typ, k.op)
 	if err != nil {
 		return err
 	}
 	comments(out, why.String())
-	if launch := p.lastLaunch(); launch.Kernel != "" {
+	if n := min(p.c.Agg, maxGroup); n > 1 {
+		choice, err := p.comms[0].ExplainGroup(n, uint64(count), k.typ, k.op)
+		if err != nil {
+			return err
+		}
+		out.Comment(fmt.Sprintf("  %d in a group: %v, %.1f µs for all", n, choice.Variant, choice.Time))
+	}
+	if launch.Kernel != "" {
 		out.Comment(fmt.Sprintf("  kernel %s, %d CTAs of %d threads on each GPU", launch.Kernel, launch.Channels, launch.Threads))
 	} else {
 		out.Comment("  no kernel")
