@@ -131,7 +131,7 @@ func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRang
 // another.
 func (m *Model) callTime(c Call, a coll.Algo, p coll.Proto, n int64, ops int) float32 {
 	t := m.time(c.Func, a, p, n, ops)
-	if a == coll.Ring && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks {
+	if a == coll.Ring && c.Func.Reduces() && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks {
 		t = float32(t * lossyFactor)
 	}
 	return t

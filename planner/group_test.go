@@ -97,3 +97,17 @@ func TestGroupsAgree(t *testing.T) {
 		checkPlan(t, cfg, a, x, &p)
 	}
 }
+
+// TestRoundings: rings of many ranks are the last choice to reduce 8-bit floats, and
+// as good as for bytes where they are only copied.
+func TestRoundings(t *testing.T) {
+	m := model(t, nodesConfig(t, "dgx-h100", 2))
+	for _, f := range []coll.Func{coll.AllReduce, coll.ReduceScatter, coll.Reduce, coll.AllGather, coll.Broadcast} {
+		of := func(typ coll.DataType) float32 {
+			choice, err := m.Choose(Call{Func: f, Type: typ, Count: 1 << 20}, Options{Algos: Algos(coll.Ring)})
+			require.NoError(t, err)
+			return choice.Time
+		}
+		require.Equal(t, f.Reduces(), of(coll.F8E4M3) > 100*of(coll.Uint8), "%v", f)
+	}
+}
