@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,4 +43,17 @@ func TestChoosingPage(t *testing.T) {
 	require.Contains(t, string(page), fmt.Sprintf("For the example, %d channels of %d threads need 81,920 bytes", c.Channels, c.Threads))
 	require.EqualValues(t, 81920, int64(c.Channels*c.Threads)*m.Threshold(coll.Tree, coll.LL128))
 	require.Equal(t, m.Channels(), c.Channels)
+
+	alone, err := m.Choose(sum(64<<10/4), Options{})
+	require.NoError(t, err)
+	require.Equal(t, coll.LL, alone.Variant.Proto)
+	group, err := m.ChooseGroup(slices.Repeat([]Call{sum(64 << 10 / 4)}, 8), Options{})
+	require.NoError(t, err)
+	same, err := m.Choose(sum(512<<10/4), Options{})
+	require.NoError(t, err)
+	require.Equal(t, coll.LL128, group[0].Choice.Variant.Proto)
+	for _, c := range []Choice{alone, same, group[0].Choice} {
+		require.Equal(t, coll.Tree, c.Variant.Algo)
+	}
+	require.Equal(t, same.Variant, group[0].Choice.Variant)
 }
