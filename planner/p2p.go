@@ -45,7 +45,7 @@ type P2PLimits struct {
 // (NCCL_P2P_NET_CHUNKSIZE, NCCL_P2P_NVL_CHUNKSIZE, NCCL_P2P_PCI_CHUNKSIZE), LL up to
 // 16 KiB in a node (NCCL_P2P_LL_THRESHOLD), groups of 8.
 func DefaultP2PLimits() P2PLimits {
-	return P2PLimits{NetChunk: 128 << 10, NVLinkChunk: 512 << 10, PCIChunk: 128 << 10, LLBytes: 16 << 10, GroupSize: P2PBatch}
+	return P2PLimits{NetChunk: 128 << 10, NVLinkChunk: 512 << 10, PCIChunk: 128 << 10, LLBytes: 16 << 10, GroupSize: topo.P2PBatch}
 }
 
 // P2PConfigOf returns the configuration of a communicator over a layout, with
@@ -147,7 +147,7 @@ func (p *P2P) firstChannel(round int) int {
 	base := round
 	if p.nodes > 1 {
 		size := p.schedule.GroupSize()
-		base = round/size*((size+P2PBatch-1)/P2PBatch) + round%size/P2PBatch
+		base = round/size*((size+topo.P2PBatch-1)/topo.P2PBatch) + round%size/topo.P2PBatch
 	}
 	n := bits.Len(uint(p.channels - 1))
 	return int(bits.Reverse32(uint32(base)) >> (32 - n))

@@ -9,6 +9,7 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/abi"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // Transfer is a send to a peer, or a receive from one.
@@ -123,11 +124,11 @@ func nextDue(a, b []due) moment {
 	return b[0].at
 }
 
-// batch divides the exchanges of each channel: up to P2PBatch of one epoch, in
-// rounds of one block of P2PBatch rounds, so that all ranks cut at the same rounds
+// batch divides the exchanges of each channel: up to topo.P2PBatch of one epoch, in
+// rounds of one block of topo.P2PBatch rounds, so that all ranks cut at the same rounds
 // whatever they send (ncclAddWorkBatchToPlan, NCCL v2.30 src/enqueue.cc).
 func (plan *P2PPlan) batch(channels int) {
-	block := func(e *Exchange) moment { return moment{e.Epoch, e.Round / P2PBatch} }
+	block := func(e *Exchange) moment { return moment{e.Epoch, e.Round / topo.P2PBatch} }
 	all := make([][][]int, channels)
 	for i := range plan.Exchanges {
 		e := &plan.Exchanges[i]

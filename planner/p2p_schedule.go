@@ -2,11 +2,8 @@ package planner
 
 import (
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
-
-// P2PBatch is how many sends and receives of each direction a channel runs at
-// once (NCCL_MAX_DEV_WORK_P2P_PER_BATCH, NCCL v2.30 src/include/device.h).
-const P2PBatch = 8
 
 // P2PSchedule is the order in which ranks send to and receive from one another.
 // There are as many rounds as ranks. In a round every rank sends to one and
@@ -30,12 +27,12 @@ type Round struct{ Send, Recv int }
 const opSchedule = "p2p schedule"
 
 // NewP2PSchedule makes the schedule of a communicator from the ranks of each node,
-// nodes in order. Between nodes groups have groupSize ranks, 0 for [P2PBatch], or
+// nodes in order. Between nodes groups have groupSize ranks, 0 for [topo.P2PBatch], or
 // what divides the ranks of each node (NCCL_P2P_SCHEDULE_GROUP_SIZE). On one node
 // all ranks are a group (ncclP2pSchedule, NCCL v2.30 src/init.cc).
 func NewP2PSchedule(nodes [][]int, groupSize int) (*P2PSchedule, error) {
 	if groupSize < 0 {
-		return nil, result.New(result.InvalidArgument, opSchedule, "groups of %d ranks; 1 or more are allowed, 0 is %d", groupSize, P2PBatch)
+		return nil, result.New(result.InvalidArgument, opSchedule, "groups of %d ranks; 1 or more are allowed, 0 is %d", groupSize, topo.P2PBatch)
 	}
 	if len(nodes) == 0 {
 		return nil, result.New(result.InvalidArgument, opSchedule, "no nodes; at least one is needed")
@@ -45,7 +42,7 @@ func NewP2PSchedule(nodes [][]int, groupSize int) (*P2PSchedule, error) {
 	case len(nodes) == 1:
 		s.groupSize = len(nodes[0])
 	case groupSize == 0:
-		s.groupSize = P2PBatch
+		s.groupSize = topo.P2PBatch
 	}
 	total := 0
 	for node, ranks := range nodes {

@@ -148,7 +148,7 @@ func TestAllToAll(t *testing.T) {
 			require.Len(t, plans[rank].Exchanges, n)
 			for _, batches := range plans[rank].Batches {
 				for _, batch := range batches {
-					require.LessOrEqual(t, len(batch), P2PBatch)
+					require.LessOrEqual(t, len(batch), topo.P2PBatch)
 				}
 			}
 		}

@@ -173,9 +173,9 @@ func (l *Layout) countNVLSChannels(p LayoutParams) {
 	}
 }
 
-// p2pBatch is how many sends and receives a channel runs at once
+// P2PBatch is how many sends and receives of each direction a channel runs at once
 // (NCCL_MAX_DEV_WORK_P2P_PER_BATCH, NCCL v2.30 src/include/device.h).
-const p2pBatch = 8
+const P2PBatch = 8
 
 // countP2PChannels makes both counts powers of 2, since peers are mapped to
 // channels by bits. Between nodes the network is what limits, and all peers had
@@ -189,7 +189,7 @@ func (l *Layout) countP2PChannels(p LayoutParams) {
 	}
 	each = pow2Up(max(each, 1))
 	if l.NNodes() > 1 && !p.FixedNetChannels {
-		rounds := (cmp.Or(p.P2PPeers, l.NRanks()) + p2pBatch - 1) / p2pBatch
+		rounds := (cmp.Or(p.P2PPeers, l.NRanks()) + P2PBatch - 1) / P2PBatch
 		for each*rounds > total && each > 1 {
 			each /= 2
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/planner"
 	nccl "github.com/ncclgo/ncclgo/runtime"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 const p2pScheduleIntro = `nccl-run p2p-schedule shows in which order ranks send to and receive from one
@@ -50,7 +51,7 @@ func newP2PSchedule(p *Process) *cobra.Command {
 	add := flags.section("Ranks")
 	add("nodes", "", nodeSizes(&o.nodes), "ranks of each node: 8,4,8 (default 8); with --topo how many of it (default 1)")
 	add("group-size", "", integer(&o.groupSize, 1, maxScheduled),
-		fmt.Sprintf("ranks of a group between nodes, or what divides this and the ranks of each node (default %d)", planner.P2PBatch))
+		fmt.Sprintf("ranks of a group between nodes, or what divides this and the ranks of each node (default %d)", topo.P2PBatch))
 	add("topo", "", text(&o.topology, "name|file"), "the nodes of a machine: "+machineNames()+", or a topology file of NCCL")
 	add("gpus", "", integer(&o.gpus, 1, anyCount), "only the first GPUs of each (default: all)")
 	add("set", "", assignment(o.set), "a variable of NCCL for this command: NCCL_NET_DISABLE_INTRA=1; may be repeated")
