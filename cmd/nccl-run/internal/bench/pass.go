@@ -30,7 +30,7 @@ type pass struct {
 	eager bool          // wait without pauses
 	made  time.Duration // what InitAll took
 
-	mu   sync.Mutex
+	mu      sync.Mutex
 	largest nccl.LaunchInfo // guarded by mu; rank 0's launch of the most operations, the last of those
 }
 
