@@ -34,7 +34,8 @@ type call struct {
 }
 
 // Group calls fn and enqueues the operations that fn adds to g as one: those of
-// one communicator are planned together, with one launch for each kernel, and
+// one communicator are planned together, with one launch for each kernel, which may
+// be another than for an operation alone ([Comm.ExplainGroup]), and
 // all communicators are entered at once, so that two groups have the same order
 // on all communicators they share. Operations of one communicator may be on
 // several streams: the group starts when the earlier work of all of them is
