@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
-	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/topo"
 )
@@ -95,27 +94,6 @@ func TestP2PChunks(t *testing.T) {
 		c := p2pConfig(consecutive(8), 32, 32)
 		test.change(c)
 		require.Equal(t, test.want, newP2P(t, c).ChunkBytes(), test.name)
-	}
-}
-
-// TestParityP2P compares what the sizes of sends and receives depend on, all the way
-// from topologies: buffers, chunks, channels, groups.
-func TestParityP2P(t *testing.T) {
-	var tally parity.Tally
-	limits := DefaultLimits()
-	for _, r := range parity.Runs(t) {
-		l := layoutOf(t, r)
-		p := newP2P(t, P2PConfigOf(l, &limits))
-		tally.Compare("buffers", r.Name, r.BufferBytes, [3]int(limits.BufferBytes))
-		tally.Compare("chunks of sends", r.Name, r.P2PChunkBytes, p.ChunkBytes())
-		tally.Compare("channels of sends", r.Name, [2]int{r.P2PChannels, r.P2PChannelsPerPeer}, [2]int{p.channels, p.perPeer})
-		tally.Compare("chunks of NVLS", r.Name, [2]int{r.NVLSChunkBytes, r.NVLSTreeChunkBytes}, [2]int{l.NVLSChunkBytes, l.NVLSTreeChunkBytes})
-		tally.Compare("all NVLink", r.Name, r.AllNVLink != 0, l.Hardware().AllNVLink)
-		tally.Compare("group size of a layout", r.Name, r.P2PGroupSize, p.Schedule().GroupSize())
-	}
-	tally.Log(t)
-	for _, kind := range tally.Kinds() {
-		require.Empty(t, tally.Unequal(kind), kind)
 	}
 }
 

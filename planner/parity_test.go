@@ -1,70 +1,46 @@
-package planner
+package planner_test
 
 import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/parity"
+	"github.com/ncclgo/ncclgo/planner"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// layoutOf goes from the topology of a reference run to its channels.
+// layoutOf goes from the topology of a reference run to its channels, with the
+// settings that its variables say.
 func layoutOf(t testing.TB, r *parity.Run) *topo.Layout {
 	s, err := topo.Load(r.TopoFile(), os.ReadFile)
 	require.NoError(t, err)
-	p := topo.HostParams{
-		Hosts:  r.NRanks / s.NRanks(),
-		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.Option != "nvls0"},
-	}
-	layout := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
-	level := func(l topo.PathType) *topo.PathType { return &l }
-	switch r.Option {
-	case "crossnic0":
-		p.Search.CrossNIC = topo.CrossNICNever
-	case "p2plevelSYS":
-		p.Params.P2PLevel = level(topo.PathSYS)
-	case "p2pdisable":
-		p.Params.P2PLevel = level(topo.PathLOC)
-	case "gdrlevelSYS":
-		p.Params.GDRLevel = level(topo.PathSYS)
-	case "pxndisable":
-		p.Params.NoPXN = true
-	case "nvbdisable":
-		p.Params.NoNVB = true
-	case "shmdisable":
-		p.Params.NoSHM = true
-	case "netdevsALL":
-		p.Params.NetDevs.All = true
-	case "min32ch":
-		layout.MinChannels = 32
-	}
-	members, err := topo.Members(s, p)
+	settings, err := nccl.ReadGraphSettings(r.Lookup)
 	require.NoError(t, err, r.Name)
-	l, err := topo.Connect(members, layout)
+	settings.Hosts.Hosts = r.NRanks / s.NRanks()
+	members, err := topo.Members(s, settings.Hosts)
+	require.NoError(t, err, r.Name)
+	l, err := topo.Connect(members, settings.Layout)
 	require.NoError(t, err, r.Name)
 	return l
 }
 
-// settingsOf returns the settings of a run.
-func settingsOf(t testing.TB, r *parity.Run) Settings {
-	var s Settings
-	var err error
-	for name, value := range r.Set() {
-		switch name {
-		case "NCCL_ALGO":
-			s.Algos, err = ParseAlgos(value)
-		case "NCCL_PROTO":
-			s.Protos, err = ParseProtos(value)
-		}
-		require.NoError(t, err)
-	}
-	return s
+// modelOf returns the model of a reference run, as NCCL decides.
+func modelOf(t testing.TB, r *parity.Run) *planner.Model {
+	settings, err := nccl.ReadPlanSettings(r.Lookup)
+	require.NoError(t, err, r.Name)
+	settings.Limits.MinChannels = 1 // of an operation
+	m, err := planner.New(&planner.Config{
+		Facts: planner.FactsOf(layoutOf(t, r)), Settings: settings.Settings, Limits: settings.Limits, AsNCCL: true,
+		Kernel: func(coll.Variant) error { return nil },
+	})
+	require.NoError(t, err, r.Name)
+	return m
 }
 
 // TestParityModel compares what NCCL made of graphs, all the way from topologies:
@@ -74,9 +50,7 @@ func TestParityModel(t *testing.T) {
 	var tally parity.Tally
 	ulps := map[int]int{} // of times that differ
 	for _, r := range parity.Runs(t) {
-		m := model(t, &Config{
-			Facts: FactsOf(layoutOf(t, r)), Settings: settingsOf(t, r), Kernel: allKernels, Limits: DefaultLimits(), AsNCCL: true,
-		})
+		m := modelOf(t, r)
 		compareModel(&tally, r, m)
 		choices, err := r.Choices()
 		require.NoError(t, err)
@@ -93,7 +67,7 @@ func TestParityModel(t *testing.T) {
 	}
 }
 
-func compareModel(tally *parity.Tally, r *parity.Run, m *Model) {
+func compareModel(tally *parity.Tally, r *parity.Run, m *planner.Model) {
 	for a := range coll.Algo(coll.NumNCCLAlgos) {
 		var threads, thresholds [3]int64
 		for p := range coll.Proto(coll.NumProtos) {
@@ -125,27 +99,26 @@ type chosen struct {
 	time            float32
 }
 
-func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parity.Run, m *Model, f coll.Func, want parity.Choice) {
-	call := Call{Func: f, Op: coll.Sum, Type: coll.Float32, Count: want.Bytes / 4}
+func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parity.Run, m *planner.Model, f coll.Func, want parity.Choice) {
+	call := planner.Call{Func: f, Op: coll.Sum, Type: coll.Float32, Count: want.Bytes / 4}
 	if f == coll.AllGather || f == coll.ReduceScatter {
 		call.Count /= int64(m.NRanks())
 	}
 	at := fmt.Sprintf("%s %s %d bytes", r.Name, f, want.Bytes)
 	// Sizes that ranks cannot share equally are NCCL's as well.
-	got := Choice{Bytes: want.Bytes}
-	require.NoError(t, m.decide(&got, call, 1, Options{}), at)
-	v := got.Variant
+	e, err := m.ExplainBytes(call, want.Bytes, planner.Options{})
+	require.NoError(t, err, at)
+	c, v := &e.Choice, e.Choice.Variant
 	tally.Compare("choices", at, chosen{want.Algo, want.Proto, want.Channels, want.Warps, want.Time},
-		chosen{v.Algo.String(), v.Proto.String(), got.Channels, got.Warps, got.Time})
-	for a := range coll.Algo(coll.NumNCCLAlgos) {
-		for p := range coll.Proto(coll.NumProtos) {
-			time := float32(-1)
-			if slices.Contains(m.ways[f], newWay(a, p)) && m.usable(call, Options{}, a, p) {
-				time = m.callTime(call, a, p, want.Bytes, 1)
-			}
-			if w := want.Table[a.String()][p]; !tally.Compare("times", fmt.Sprintf("%s %s %s", at, a, p), w, time) && w >= 0 && time >= 0 {
-				ulps[int(math.Float32bits(time))-int(math.Float32bits(w))]++
-			}
+		chosen{v.Algo.String(), v.Proto.String(), c.Channels, c.Warps, c.Time})
+	for _, alt := range e.Alternatives {
+		times, ok := want.Table[alt.Algo.String()]
+		if !ok {
+			continue
+		}
+		w := times[alt.Proto]
+		if !tally.Compare("times", fmt.Sprintf("%s %s %s", at, alt.Algo, alt.Proto), w, alt.Time) && w >= 0 && alt.Time >= 0 {
+			ulps[int(math.Float32bits(alt.Time))-int(math.Float32bits(w))]++
 		}
 	}
 }

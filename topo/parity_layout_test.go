@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/internal/parity"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -39,7 +40,8 @@ func referenceMembers(t *testing.T, r *parity.Run) []topo.Member {
 func TestParityLayout(t *testing.T) {
 	var tally parity.Tally
 	for _, r := range parity.Runs(t) {
-		l, err := topo.Connect(referenceMembers(t, r), layoutParams(r))
+		_, settings := hostsOf(t, r)
+		l, err := topo.Connect(referenceMembers(t, r), settings.Layout)
 		require.NoError(t, err, r.Name)
 		compareLayout(t, &tally, r, l)
 		// The reference has the graphs of rank 0's node. Where those of other nodes of
@@ -75,10 +77,10 @@ func TestParityHosts(t *testing.T) {
 
 // hostLayout returns what the nodes of a run find, and what they agree on.
 func hostLayout(t *testing.T, r *parity.Run) ([]topo.Member, *topo.Layout) {
-	s, params := hostsOf(t, r)
-	members, err := topo.Members(s, params)
+	s, settings := hostsOf(t, r)
+	members, err := topo.Members(s, settings.Hosts)
 	require.NoError(t, err, r.Name)
-	l, err := topo.Connect(members, layoutParams(r))
+	l, err := topo.Connect(members, settings.Layout)
 	require.NoError(t, err, r.Name)
 	return members, l
 }
@@ -119,15 +121,6 @@ func compareFinal(tally *parity.Tally, r *parity.Run, l *topo.Layout, skip [topo
 		}
 		tally.Compare("final graph", r.Name+" "+name, want, got)
 	}
-}
-
-// layoutParams are the settings of a run.
-func layoutParams(r *parity.Run) topo.LayoutParams {
-	p := topo.LayoutParams{CollNet: r.CollNetAsked != 0}
-	if r.Variable == "NCCL_MIN_NCHANNELS" {
-		p.MinChannels = 32
-	}
-	return p
 }
 
 // compareLayout compares nodes and channels with NCCL's.

@@ -7,50 +7,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ncclgo/ncclgo/internal/parity"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// hostsOf returns the system of a run's host and the settings of the run.
-func hostsOf(t testing.TB, r *parity.Run) (*topo.System, topo.HostParams) {
+// hostsOf returns the system of a run's host, and the settings of the run as
+// variables say them.
+func hostsOf(t testing.TB, r *parity.Run) (*topo.System, *nccl.GraphSettings) {
 	s, err := topo.Load(r.TopoFile(), os.ReadFile)
 	require.NoError(t, err)
-	p := topo.HostParams{
-		Hosts:  r.NRanks / s.NRanks(),
-		Search: topo.SearchParams{CrossNIC: topo.CrossNICPairs, CollNet: r.CollNetAsked != 0, NVLS: r.Option != "nvls0"},
-	}
-	switch r.Variable + "=" + r.Value {
-	case "NCCL_CROSS_NIC=0":
-		p.Search.CrossNIC = topo.CrossNICNever
-	case "NCCL_P2P_LEVEL=SYS":
-		p.Params.P2PLevel = new(topo.PathSYS)
-	case "NCCL_P2P_DISABLE=1":
-		p.Params.P2PLevel = new(topo.PathLOC)
-	case "NCCL_NET_GDR_LEVEL=SYS":
-		p.Params.GDRLevel = new(topo.PathSYS)
-	case "NCCL_PXN_DISABLE=1":
-		p.Params.NoPXN = true
-	case "NCCL_NVB_DISABLE=1":
-		p.Params.NoNVB = true
-	case "NCCL_SHM_DISABLE=1":
-		p.Params.NoSHM = true
-	case "NCCL_NETDEVS_POLICY=ALL":
-		p.Params.NetDevs.All = true
-	case "=", "NCCL_MIN_NCHANNELS=32", "NCCL_ALGO=Ring", "NCCL_PROTO=Simple":
-		// Nothing that a search depends on.
-	default:
-		t.Fatalf("%s: nothing is known of %s", r.Name, r.Variable)
-	}
-	return s, p
+	settings, err := nccl.ReadGraphSettings(r.Lookup)
+	require.NoError(t, err, r.Name)
+	settings.Hosts.Hosts = r.NRanks / s.NRanks()
+	settings.Hosts.Search.Better = false
+	return s, settings
 }
 
 // viewOf returns the system of a run as its rank 0 sees it, and the choices of
 // its search.
 func viewOf(t testing.TB, r *parity.Run) (*topo.System, topo.SearchParams) {
-	s, p := hostsOf(t, r)
-	p.Params.NRanks = r.NRanks
-	v, err := s.View(p.Params)
+	s, settings := hostsOf(t, r)
+	p := settings.Hosts.Params
+	p.NRanks, p.CollNet = r.NRanks, settings.Hosts.Search.CollNet
+	v, err := s.View(p)
 	require.NoError(t, err)
-	return v, p.Search
+	return v, settings.Hosts.Search
 }
 
 // graphFacts are what a graph says beside its channels.

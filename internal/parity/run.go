@@ -29,35 +29,14 @@ type Run struct {
 	// Hosts is how many of it there are.
 	Hosts int
 	// Option is what the run had beyond defaults: "", "collnet", "mnnvl", "nvls0",
-	// "ngpusK", or what stands for a variable.
+	// "ngpusK", or a tag of the reference data's env/TAGS.md.
 	Option string
-	// Variable is the NCCL_* variable that was set, "" if none was, and Value its
-	// value.
-	Variable, Value string
+	// Set are the NCCL_* variables of the run.
+	Set map[string]string
 	// Result is what NCCL computed.
 	Result
 
 	root string // folder of all runs
-}
-
-// tag is an entry of env/TAGS.md: the option of a run's name, and the variable that
-// it stands for.
-var tag = regexp.MustCompile(`(\w+) (NCCL_\w+)=(\S+)`)
-
-// variables returns the variables of the runs in env/ by option.
-func variables(root string) (map[string][2]string, error) {
-	data, err := os.ReadFile(filepath.Join(root, "env", "TAGS.md"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	byOption := map[string][2]string{}
-	for _, m := range tag.FindAllStringSubmatch(string(data), -1) {
-		byOption[m[1]] = [2]string{m[2], m[3]}
-	}
-	return byOption, nil
 }
 
 // Runs returns every reference run, by name. Without the reference data the test
@@ -69,7 +48,7 @@ func Runs(t testing.TB) []*Run {
 		t.Skip("skipped: compares with all reference data; not in -short")
 	}
 	root := testenv.Shared(t, folder)
-	set, err := variables(root)
+	tags, err := readTags(filepath.Join(root, "env", "TAGS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,16 +59,9 @@ func Runs(t testing.TB) []*Run {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			run, err := load(root, file)
+			run, err := load(root, file, tags)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if strings.HasPrefix(run.Name, "env/") {
-				v, known := set[run.Option]
-				if !known {
-					t.Fatalf("%s: TAGS.md does not say which variable %q is", run.Name, run.Option)
-				}
-				run.Variable, run.Value = v[0], v[1]
 			}
 			runs = append(runs, run)
 		}
@@ -100,7 +72,38 @@ func Runs(t testing.TB) []*Run {
 	return runs
 }
 
-func load(root, file string) (*Run, error) {
+// options are the variables of the runs outside of env/.
+var options = map[string]map[string]string{
+	"collnet": {"NCCL_COLLNET_ENABLE": "1"},
+	"nvls0":   {"NCCL_NVLS_ENABLE": "0"},
+}
+
+// tag is an entry of TAGS.md: the option of a run's name, and the variables that it
+// stands for.
+var tag = regexp.MustCompile(`(\w+)((?: NCCL_\w+=\S+)+)`)
+
+// readTags reads what variables the tags of runs stand for.
+func readTags(file string) (map[string]map[string]string, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // no run has a variable
+	}
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]map[string]string{}
+	for _, entry := range tag.FindAllStringSubmatch(string(data), -1) {
+		set := map[string]string{}
+		for _, word := range strings.Fields(entry[2]) {
+			name, value, _ := strings.Cut(word, "=")
+			set[name] = value
+		}
+		tags[entry[1]] = set
+	}
+	return tags, nil
+}
+
+func load(root, file string, tags map[string]map[string]string) (*Run, error) {
 	base := strings.TrimSuffix(file, ".tuning.json")
 	name, err := filepath.Rel(root, base)
 	if err != nil {
@@ -117,6 +120,12 @@ func load(root, file string) (*Run, error) {
 	}
 	if len(parts) == 3 {
 		r.Option = parts[2]
+		r.Set = options[r.Option]
+	}
+	if strings.HasPrefix(r.Name, "env/") {
+		if r.Set = tags[r.Option]; r.Set == nil {
+			return nil, fmt.Errorf("%s: TAGS.md does not say what %s sets", file, r.Option)
+		}
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -146,6 +155,12 @@ func (r *Run) MachineFile() string {
 
 func (r *Run) file(extension string) string {
 	return filepath.Join(r.root, filepath.FromSlash(r.Name)) + extension
+}
+
+// Lookup is like os.LookupEnv, of the variables of the run.
+func (r *Run) Lookup(name string) (string, bool) {
+	value, ok := r.Set[name]
+	return value, ok
 }
 
 // NodeRanks returns the ranks of each node as NCCL counts nodes, rising.

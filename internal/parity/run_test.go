@@ -15,7 +15,11 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, r.NRanks, len(r.RankToNode), r.Name)
 		require.Equal(t, r.Nodes, len(r.NodeRanks()), r.Name)
 		require.Len(t, r.Rings, r.Channels, r.Name)
-		require.Equal(t, strings.HasPrefix(r.Name, "env/"), r.Variable != "", r.Name)
+		if set := r.Option == "collnet" || r.Option == "nvls0" || strings.Contains(r.Name, "/"); set {
+			require.NotEmpty(t, r.Set, r.Name)
+		} else {
+			require.Empty(t, r.Set, r.Name)
+		}
 		graphs, err := r.Graphs()
 		require.NoError(t, err, r.Name)
 		require.Len(t, graphs[0].Channels, r.Searched["ring"].NChannels, r.Name)
