@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
+	"github.com/ncclgo/ncclgo/internal/parity"
 	"github.com/ncclgo/ncclgo/internal/testenv"
 )
 
@@ -28,6 +31,55 @@ func TestChoosingPage(t *testing.T) {
 		require.Equal(t, StatusRight, status, err.String())
 		require.Equal(t, example[2], out.String())
 	}
+}
+
+// TestParityExplain compares what the command says NCCL does with what NCCL's own
+// code said, of some reference runs.
+func TestParityExplain(t *testing.T) {
+	var tally parity.Tally
+	for i, r := range parity.Runs(t) {
+		if i%17 != 0 || r.Option == "mnnvl" {
+			continue
+		}
+		choices, err := r.Choices()
+		require.NoError(t, err)
+		for name, rows := range choices {
+			var sizes []string
+			for _, row := range rows {
+				sizes = append(sizes, strconv.FormatInt(row.Bytes, 10))
+			}
+			args := []string{
+				"explain", "--json", "--algos", "nccl", "--topo", r.TopoFile(), "--nodes", strconv.Itoa(r.HostNodes),
+				"--func", name, "--sizes", strings.Join(sizes, ","),
+			}
+			for variable, value := range r.Set {
+				args = append(args, "--set", variable+"="+value)
+			}
+			var out, complaints bytes.Buffer
+			status := Main(context.Background(), &Process{Args: args, Stdout: &out, Stderr: &complaints})
+			require.Equal(t, StatusRight, status, "%v: %s", args, complaints.String())
+			said, err := report.DecodeExplain(&out)
+			require.NoError(t, err)
+			require.Len(t, said, len(rows))
+			for i, want := range rows {
+				d := said[i]
+				got := parity.Choice{
+					Bytes: d.Bytes, Algo: d.Algo, Proto: d.Proto, Time: float32(d.Time), Channels: d.Channels, Warps: d.Warps,
+					Table: map[string][3]float32{},
+				}
+				for algo := range want.Table {
+					var times [3]float32
+					for p, time := range d.Table[algo] {
+						times[p] = float32(time)
+					}
+					got.Table[algo] = times
+				}
+				tally.Compare("explained choices", r.Name+" "+name+" "+sizes[i], want, got)
+			}
+		}
+	}
+	tally.Log(t)
+	require.Empty(t, tally.Unequal("explained choices"))
 }
 
 // BenchmarkExplain is the whole command for one node and for 16,384 ranks.
