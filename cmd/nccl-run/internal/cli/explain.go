@@ -174,7 +174,7 @@ func explain(p *Process, o *explainOptions) error {
 		}
 		all = append(all, found)
 	}
-	head := report.ExplainHead{Topology: h.system.Name, Hosts: o.hosts}
+	head := report.ExplainHead{Topology: h.system.Name, Hosts: o.hosts, Model: model}
 	if o.json {
 		err = report.WriteExplain(p.Stdout, head, all)
 	} else {

@@ -61,6 +61,7 @@ func TestParityExplain(t *testing.T) {
 			said, err := report.DecodeExplain(&out)
 			require.NoError(t, err)
 			require.Len(t, said, len(rows))
+			compareTables(&tally, r, name, said[0])
 			for i, want := range rows {
 				d := said[i]
 				got := parity.Choice{
@@ -79,7 +80,25 @@ func TestParityExplain(t *testing.T) {
 		}
 	}
 	tally.Log(t)
-	require.Empty(t, tally.Unequal("explained choices"))
+	for _, kind := range tally.Kinds() {
+		require.Empty(t, tally.Unequal(kind), kind)
+	}
+}
+
+// compareTables compares what times are made from.
+func compareTables(tally *parity.Tally, r *parity.Run, name string, d *report.Explain) {
+	for algo, want := range r.Latencies[name] {
+		var latency, bandwidth [3]float32
+		var threads, thresholds [3]int64
+		for p := range latency {
+			latency[p], bandwidth[p] = float32(d.Latencies[algo][p]), float32(d.Bandwidths[algo][p])
+			threads[p], thresholds[p] = int64(d.MaxThreads[algo][p]), d.Thresholds[algo][p]
+		}
+		at := r.Name + " " + name + " " + algo
+		tally.Compare("explained latencies", at, want, latency)
+		tally.Compare("explained bandwidths", at, r.Bandwidths[name][algo], bandwidth)
+		tally.Compare("explained threads", at, [2][3]int64{r.MaxThreads[algo], r.Thresholds[algo]}, [2][3]int64{threads, thresholds})
+	}
 }
 
 // BenchmarkExplain is the whole command for one node and for 16,384 ranks.

@@ -45,6 +45,12 @@ type Explain struct {
 	// Reasons[algo] why; "" if it is.
 	Table   map[string][coll.NumProtos]nineDigits `json:"table"`
 	Reasons map[string][coll.NumProtos]string     `json:"reasons"`
+	// What the table is made from, by algorithm: µs, GB/s (0: not available), the most
+	// threads of a CTA, and the bytes for each below which fewer take part.
+	Latencies  map[string][coll.NumProtos]nineDigits `json:"latencies"`
+	Bandwidths map[string][coll.NumProtos]nineDigits `json:"bandwidths"`
+	MaxThreads map[string][coll.NumProtos]int        `json:"maxThreads"`
+	Thresholds map[string][coll.NumProtos]int64      `json:"threadThresholds"`
 	// Tuning says what the tuning table did.
 	Tuning string        `json:"tuning,omitempty"`
 	Plan   []ChannelPart `json:"plan,omitempty"`
@@ -70,6 +76,7 @@ type Explained struct {
 type ExplainHead struct {
 	Topology string
 	Hosts    int
+	Model    *planner.Model
 }
 
 // WriteExplain writes a document for each size, on a line of its own.
@@ -93,16 +100,20 @@ func newExplain(h ExplainHead, e Explained) *Explain {
 		Channels: c.Channels, Warps: e.Warps, Threads: c.Threads, ChunkBytes: c.ChunkBytes,
 		Kernel: c.Variant.String(), Built: e.Built,
 		Table: map[string][coll.NumProtos]nineDigits{}, Reasons: map[string][coll.NumProtos]string{},
+		Latencies: map[string][coll.NumProtos]nineDigits{}, Bandwidths: map[string][coll.NumProtos]nineDigits{},
+		MaxThreads: map[string][coll.NumProtos]int{}, Thresholds: map[string][coll.NumProtos]int64{},
 		Tuning: e.Note,
 	}
 	if e.Call.Func.Reduces() {
 		d.Op = e.Call.Op.String()
 	}
 	for _, alt := range e.Alternatives {
-		name := alt.Algo.String()
-		times, reasons := d.Table[name], d.Reasons[name]
-		times[alt.Proto], reasons[alt.Proto] = nineDigits(alt.Time), alt.Reason
-		d.Table[name], d.Reasons[name] = times, reasons
+		put(d.Table, alt, nineDigits(alt.Time))
+		put(d.Reasons, alt, alt.Reason)
+		put(d.Latencies, alt, nineDigits(h.Model.Latency(e.Call.Func, alt.Algo, alt.Proto)))
+		put(d.Bandwidths, alt, nineDigits(h.Model.Bandwidth(e.Call.Func, alt.Algo, alt.Proto)))
+		put(d.MaxThreads, alt, h.Model.MaxThreads(alt.Algo, alt.Proto))
+		put(d.Thresholds, alt, h.Model.Threshold(alt.Algo, alt.Proto))
 	}
 	if e.Plan != nil {
 		for m := range e.Plan.Moves() {
@@ -110,6 +121,13 @@ func newExplain(h ExplainHead, e Explained) *Explain {
 		}
 	}
 	return d
+}
+
+// put sets what is known of an alternative.
+func put[V any](table map[string][coll.NumProtos]V, alt planner.Alternative, v V) {
+	row := table[alt.Algo.String()]
+	row[alt.Proto] = v
+	table[alt.Algo.String()] = row
 }
 
 // DecodeExplain reads what WriteExplain wrote. Other formats and versions, and

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/planner"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // TestExplainDocument writes what was explained and reads it.
@@ -32,8 +33,17 @@ func TestExplainDocument(t *testing.T) {
 			Launches: []planner.Launch{{Works: []planner.Work{{CountLo: 4, ChunkBytes: 16}}}},
 		},
 	}
+	model, err := planner.New(&planner.Config{
+		Facts: planner.Facts{
+			NRanks: 2, NNodes: 1, MinLocalRanks: 2, MaxLocalRanks: 2, MinSM: 90, MaxSM: 90, Channels: 2,
+			Graphs: [topo.NumGraphs]topo.Agreed{topo.GraphRing: {Channels: 1, BWIntra: 20, TypeIntra: topo.PathNVL}},
+		},
+		Kernel: func(coll.Variant) error { return nil }, Limits: planner.DefaultLimits(),
+	})
+	require.NoError(t, err)
+	head := ExplainHead{"h200x2", 1, model}
 	var b bytes.Buffer
-	require.NoError(t, WriteExplain(&b, ExplainHead{"h200x2", 1}, []Explained{e, e}))
+	require.NoError(t, WriteExplain(&b, head, []Explained{e, e}))
 	require.Equal(t, 2, strings.Count(b.String(), "\n"))
 	require.Contains(t, b.String(), `"timeUs":1.20000005,`)
 	text := b.String()
@@ -46,8 +56,14 @@ func TestExplainDocument(t *testing.T) {
 		Channels: 3, Warps: 3, Threads: 96, ChunkBytes: 16, Kernel: "AllGather_RING_LL", Built: true,
 		Table:   map[string][3]nineDigits{"Ring": {1.2, 0, -1}},
 		Reasons: map[string][3]string{"Ring": {"", "", "not built"}},
-		Tuning:  "row 1 of the tuning table: Ring",
-		Plan:    []ChannelPart{{0, 0, 8, 16}},
+		// A ring's step of LL costs 0.6 µs after 6.6 µs; half of a channel's 20 GB/s are
+		// flags, and of the bytes gathered one rank has half already.
+		Latencies:  map[string][3]nineDigits{"Ring": {7.2, 0, 11.799999}},
+		Bandwidths: map[string][3]nineDigits{"Ring": {20, 0, 40}},
+		MaxThreads: map[string][3]int{"Ring": {512, 0, 512}},
+		Thresholds: map[string][3]int64{"Ring": {16, 0, 64}},
+		Tuning:     "row 1 of the tuning table: Ring",
+		Plan:       []ChannelPart{{0, 0, 8, 16}},
 	}, all[0])
 
 	for _, odd := range []string{
@@ -60,7 +76,7 @@ func TestExplainDocument(t *testing.T) {
 	}
 
 	b.Reset()
-	require.NoError(t, ExplainText(&b, ExplainHead{"h200x2", 1}, []Explained{e}, true))
+	require.NoError(t, ExplainText(&b, head, []Explained{e}, true))
 	require.Contains(t, b.String(), "AllGather of f16 on 1 x h200x2: 2 ranks on 1 node\n")
 	require.Contains(t, b.String(), "          16  Ring          LL              3     3         16         1.20      0.01\n")
 	require.Contains(t, b.String(), "  Ring          Simple           not built\n")
