@@ -137,11 +137,6 @@ func (m *Model) callTime(c Call, a coll.Algo, p coll.Proto, n int64, ops int) fl
 	return t
 }
 
-// usable reports whether a call may run with an algorithm and a protocol.
-func (m *Model) usable(c Call, o Options, a coll.Algo, p coll.Proto) bool {
-	return o.Algos.Has(a) && o.Protos.Has(p) && m.built[c.variant(a, p).ID()]
-}
-
 // check refuses what no choice can be made for.
 func (m *Model) check(c Call, o Options) error {
 	bad := func(format string, args ...any) error {
