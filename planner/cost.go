@@ -85,9 +85,12 @@ func (t *tuner) cost(f coll.Func, a coll.Algo, p coll.Proto) cost {
 	} else {
 		c.out = t.excluded(f, a)
 	}
-	if c.out != "" {
+	switch {
+	case c.out != "":
 		c.bw = 0
-	} else {
+	case !(c.bw > 0):
+		c.bw, c.out = 0, "carries nothing on these GPUs and links"
+	default:
 		c.out = t.crowded(f, a)
 	}
 	return c
@@ -155,7 +158,7 @@ func (t *tuner) excluded(f coll.Func, a coll.Algo) string {
 		return "needs CollNet"
 	case a == coll.CollNetChain && !t.CollNetChains:
 		return "needs chains that begin at CollNet's heads"
-	case collNet && gathers && t.MaxLocalRanks > t.CollNetHeads:
+	case collNet && gathers && t.NNodes > 1 && t.MaxLocalRanks > t.CollNetHeads:
 		return "needs a network card for each rank"
 	case t.Graphs[graphOf[a]].Channels == 0:
 		return fmt.Sprintf("no %v graph was found", graphOf[a])
