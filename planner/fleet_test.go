@@ -96,7 +96,7 @@ func TestFleetsAgree(t *testing.T) {
 				}
 				continue
 			}
-			require.Equal(t, first.Facts(), m.Facts())
+			require.Equal(t, first.facts, m.facts)
 			require.Equal(t, first.costs, m.costs)
 			for range 50 {
 				c := Call{

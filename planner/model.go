@@ -223,15 +223,9 @@ func switchReduces(op coll.RedOp, t coll.DataType) bool {
 	}
 }
 
-// NRanks returns the number of ranks.
-func (m *Model) NRanks() int { return m.nranks }
-
 // Channels returns the number of channels that the communicator needs: no choice
 // but one of NVLS uses more.
 func (m *Model) Channels() int { return m.channels }
-
-// Facts returns what the model was made from.
-func (m *Model) Facts() Facts { return m.facts }
 
 // Latency and Bandwidth return the model of a function with an algorithm and a
 // protocol, µs and GB/s of the call's bytes; a bandwidth of 0 says that it is not

@@ -102,7 +102,7 @@ type chosen struct {
 func compareChoice(t *testing.T, tally *parity.Tally, ulps map[int]int, r *parity.Run, m *planner.Model, f coll.Func, want parity.Choice) {
 	call := planner.Call{Func: f, Op: coll.Sum, Type: coll.Float32, Count: want.Bytes / 4}
 	if f == coll.AllGather || f == coll.ReduceScatter {
-		call.Count /= int64(m.NRanks())
+		call.Count /= int64(r.NRanks)
 	}
 	at := fmt.Sprintf("%s %s %d bytes", r.Name, f, want.Bytes)
 	// Sizes that ranks cannot share equally are NCCL's as well.

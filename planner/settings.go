@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,6 +41,14 @@ const (
 	PATOff
 	PATOn
 )
+
+// threads returns the most threads of a CTA with a protocol that settings allow.
+func (s *Settings) threads(p coll.Proto) int {
+	if p == coll.LL128 {
+		return cmp.Or(s.LL128Threads, maxThreadsAny)
+	}
+	return cmp.Or(s.Threads, maxThreadsAny)
+}
 
 // check refuses settings that no communicator can have.
 func (s *Settings) check() error {

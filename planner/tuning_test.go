@@ -97,6 +97,15 @@ func TestTuning(t *testing.T) {
 			}
 		})
 	}
+	// What settings say of threads goes before the table, what a call says before both.
+	narrow := *cfg
+	narrow.Settings.Threads = 64
+	n := model(t, &narrow)
+	for _, threads := range []int{0, 128} {
+		c, err := n.Choose(sum(512), Options{Algos: Algos(coll.Ring), Threads: threads})
+		require.NoError(t, err)
+		require.Equal(t, max(threads, 64), c.Threads)
+	}
 	// Functions without a row are as without the table.
 	call := Call{Func: coll.AllGather, Type: coll.Float32, Count: 1 << 10}
 	want, err := plain.Choose(call, Options{})
