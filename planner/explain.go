@@ -13,6 +13,9 @@ type Alternative struct {
 	Proto  coll.Proto
 	Time   float32 // predicted, µs; -1 if it is out
 	Reason string  // why it is out; "" if it is not
+	// Latency and BW are what the time is made of: µs, and GB/s of the call's bytes; 0
+	// if it is out, or if nothing moves.
+	Latency, BW float32
 }
 
 // Explanation is a choice with everything it was made from.
@@ -51,6 +54,7 @@ func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
 			alt.Reason, _ = m.reason(c, o, a, p)
 			if alt.Reason == "" {
 				alt.Time = m.callTime(c, a, p, n, 1)
+				alt.Latency, alt.BW = m.terms(c.Func, a, p, n, 1)
 			}
 			e.Alternatives = append(e.Alternatives, alt)
 		}
@@ -105,6 +109,9 @@ func (e *Explanation) Why() string {
 		verdict := alts[0].Reason
 		if verdict == "" {
 			verdict = fmt.Sprintf("%.1f µs", alts[0].Time)
+			if alts[0].BW > 0 {
+				verdict += fmt.Sprintf(" = %.1f µs + bytes at %.1f GB/s", alts[0].Latency, alts[0].BW)
+			}
 			if v := e.Choice.Variant; alts[0].Algo == v.Algo && alts[0].Proto == v.Proto {
 				verdict += ", chosen"
 			}
