@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -78,49 +77,6 @@ func New(c *Config) (*Model, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// setThreads sets the most threads of a CTA and the least work of one
-// (ncclTopoTuneModel, NCCL v2.30 src/graph/tuning.cc).
-func (m *Model) setThreads() {
-	ring := &m.facts.Graphs[topo.GraphRing]
-	simple := maxThreads[coll.Simple]
-	if float64(float32(float32(ring.Channels)*ring.BWIntra)) <= slowRingBW {
-		simple = slowThreads
-	}
-	s := &m.settings
-	m.maxThreads = [coll.NumAlgos][coll.NumProtos]int{
-		coll.CollNetDirect: {coll.Simple: maxThreadsAny}, coll.CollNetChain: {coll.Simple: maxThreadsAny},
-		coll.NVLS: {coll.Simple: maxThreadsAny}, coll.NVLSTree: {coll.Simple: maxThreadsAny},
-		coll.OneShot: maxThreads, coll.TwoShot: maxThreads,
-	}
-	for _, a := range []coll.Algo{coll.Tree, coll.Ring} {
-		m.maxThreads[a] = [coll.NumProtos]int{
-			coll.LL:     cmp.Or(s.Threads, maxThreads[coll.LL]),
-			coll.LL128:  cmp.Or(s.LL128Threads, maxThreads[coll.LL128]),
-			coll.Simple: cmp.Or(s.Threads, maxThreads[coll.Simple]),
-		}
-	}
-	m.maxThreads[coll.Ring][coll.Simple] = cmp.Or(s.Threads, simple)
-	if m.nranks == 1 {
-		return
-	}
-	for a := range m.thresholds {
-		m.thresholds[a] = [coll.NumProtos]int64{coll.LL: thresholdLL, coll.LL128: thresholdLL128, coll.Simple: thresholdSimple}
-	}
-	m.thresholds[coll.Ring][coll.LL] *= int64(m.nranks)
-	m.thresholds[coll.CollNetDirect][coll.Simple] = thresholdCollNet
-	m.thresholds[coll.CollNetChain][coll.Simple] = thresholdCollNet
-	if s.Thresholds == nil {
-		return
-	}
-	for i, a := range []coll.Algo{coll.Tree, coll.Ring} {
-		for p, n := range s.Thresholds[i] {
-			if n >= 0 {
-				m.thresholds[a][p] = n
-			}
-		}
-	}
 }
 
 // setPlateau sets what depends on the size of a call alone (ncclTopoGetAlgoTime,
