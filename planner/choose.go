@@ -3,7 +3,6 @@ package planner
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -110,6 +109,8 @@ func (m *Model) decide(best *Choice, c Call, ops int, o Options) error {
 // row of a tuning table if there is one, and reports whether there is any.
 func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRange) bool {
 	first := c.variant(0, 0).ID()
+	l := m.load(c, best.Bytes, ops)
+	costs := &m.costs[c.Func]
 	var found way
 	any := false
 	for _, w := range m.ways[c.Func] {
@@ -117,7 +118,7 @@ func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRang
 			row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) {
 			continue
 		}
-		if t := m.callTime(c, w.algo, w.proto, best.Bytes, ops); !any || t < best.Time {
+		if t := m.time(&l, &costs[w.algo][w.proto], w.algo, w.proto); !any || t < best.Time {
 			found, best.Time, any = w, t, true
 		}
 	}
@@ -125,16 +126,6 @@ func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRang
 		best.Variant = c.variant(found.algo, found.proto)
 	}
 	return any
-}
-
-// callTime returns the µs that a call of n bytes takes, of ops that follow one
-// another.
-func (m *Model) callTime(c Call, a coll.Algo, p coll.Proto, n int64, ops int) float32 {
-	t := m.time(c.Func, a, p, n, ops)
-	if a == coll.Ring && c.Func.Reduces() && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks {
-		t = float32(t * lossyFactor)
-	}
-	return t
 }
 
 // check refuses what no choice can be made for.
@@ -151,7 +142,7 @@ func (m *Model) check(c Call, o Options) error {
 		return bad("function, op or type is none: {%d %d %d}", c.Func, c.Op, c.Type)
 	case !c.Func.HasAlgo():
 		return bad("sends and receives are scheduled in rounds; they have no algorithm to choose")
-	case c.Count < 0 || c.Count > math.MaxInt64/int64(64*m.nranks):
+	case c.Count < 0 || c.Count > m.maxCount:
 		return bad("count %d is out of range", c.Count)
 	case o.Channels < 0 || o.Channels > m.channels:
 		return bad("%d channels; the communicator has %d, 1 to that are allowed", o.Channels, m.channels)

@@ -30,7 +30,7 @@ func TestChoosingPage(t *testing.T) {
 	figures := func(a coll.Algo, p coll.Proto) (latency, bandwidth, time string) {
 		return fmt.Sprintf(" = %.1f µs\n", m.Latency(coll.AllReduce, a, p)),
 			fmt.Sprintf(" = %.1f GB/s\n", m.Bandwidth(coll.AllReduce, a, p)),
-			fmt.Sprintf(" = %.1f µs\n", m.callTime(sum(1<<18), a, p, 1<<20, 1))
+			fmt.Sprintf(" = %.1f µs\n", timeOf(m, coll.AllReduce, a, p, 1<<20))
 	}
 	for _, w := range []way{newWay(coll.Ring, coll.LL), newWay(coll.Tree, coll.LL128)} {
 		latency, bandwidth, time := figures(w.algo, w.proto)

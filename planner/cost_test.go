@@ -108,8 +108,8 @@ func TestDirectModel(t *testing.T) {
 	}{
 		{8, 1.88, 5.25}, {64 << 10, 2.60, 5.49}, {256 << 10, 3.67, 5.97}, {1 << 20, 8.80, 8.22}, {64 << 20, 0, 193}, {1 << 30, 0, 2959},
 	} {
-		one := m.time(coll.AllReduce, coll.OneShot, coll.LL, row.bytes, 1)
-		two := m.time(coll.AllReduce, coll.TwoShot, coll.Simple, row.bytes, 1)
+		one := timeOf(m, coll.AllReduce, coll.OneShot, coll.LL, row.bytes)
+		two := timeOf(m, coll.AllReduce, coll.TwoShot, coll.Simple, row.bytes)
 		if row.oneShot > 0 {
 			require.InEpsilon(t, row.oneShot, one, 0.12, "%d bytes", row.bytes)
 		}

@@ -48,13 +48,15 @@ func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
 	if err := m.decide(&e.Choice, c, 1, o); err != nil {
 		return nil, err
 	}
+	l := m.load(c, n, 1)
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			alt := Alternative{Algo: a, Proto: p, Time: -1}
 			alt.Reason, _ = m.reason(c, o, a, p)
 			if alt.Reason == "" {
-				alt.Time = m.callTime(c, a, p, n, 1)
-				alt.Latency, alt.BW = m.terms(c.Func, a, p, n, 1)
+				cost := &m.costs[c.Func][a][p]
+				alt.Time = m.time(&l, cost, a, p)
+				alt.Latency, alt.BW = m.terms(&l, cost, a, p)
 			}
 			e.Alternatives = append(e.Alternatives, alt)
 		}

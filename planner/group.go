@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/ncclgo/ncclgo/coll"
@@ -77,14 +76,10 @@ func (m *Model) similar(calls []Call, order []int) (n int, together Call) {
 	together = least
 	for n = 1; n < len(order); n++ {
 		c := calls[order[n]].kind()
-		if compareKinds(c, least) != 0 || c.Count >= aggregated*least.Count || c.Count > m.maxCount()-together.Count {
+		if compareKinds(c, least) != 0 || c.Count >= aggregated*least.Count || c.Count > m.maxCount-together.Count {
 			break
 		}
 		together.Count += c.Count
 	}
 	return n, together
 }
-
-// maxCount is the largest count of a call, far from overflow in whatever is made
-// of it.
-func (m *Model) maxCount() int64 { return math.MaxInt64 / int64(64*m.nranks) }

@@ -64,7 +64,7 @@ func TestChooseGroup(t *testing.T) {
 // TestLargeGroup: sums of calls stay in range, and refusals name what is wrong.
 func TestLargeGroup(t *testing.T) {
 	m := model(t, config(t, "dgx-h100", 8, firstKernels))
-	tasks, err := m.ChooseGroup([]Call{sum(m.maxCount()), sum(m.maxCount()), sum(m.maxCount())}, Options{})
+	tasks, err := m.ChooseGroup([]Call{sum(m.maxCount), sum(m.maxCount), sum(m.maxCount)}, Options{})
 	require.NoError(t, err)
 	p := m.Plan(tasks)
 	require.Len(t, p.Launches, 1)

@@ -15,6 +15,9 @@ type Model struct {
 	settings Settings
 	limits   Limits
 	nranks   int
+	// maxCount is the largest count of a call, far from overflow in whatever is made
+	// of it.
+	maxCount int64
 	// channels is how many channels the communicator has, nvlsChannels how many an
 	// operation of NVLS has.
 	channels, nvlsChannels int
@@ -65,7 +68,10 @@ func New(c *Config) (*Model, error) {
 			"%d channels at least, but %d SMs hold %d CTAs each of %d ranks: %d channels can be resident together; use fewer channels or ranks on a GPU",
 			c.Limits.MinChannels, c.NumSMs, c.CTAsPerSM, c.ranksPerGPU(), resident)
 	}
-	m := &Model{facts: c.Facts, nranks: c.Facts.NRanks, settings: c.Settings, limits: c.Limits, kernel: c.Kernel, asNCCL: c.AsNCCL}
+	m := &Model{
+		facts: c.Facts, nranks: c.Facts.NRanks, maxCount: math.MaxInt64 / int64(64*c.Facts.NRanks),
+		settings: c.Settings, limits: c.Limits, kernel: c.Kernel, asNCCL: c.AsNCCL,
+	}
 	most := min(c.Limits.MaxChannels, resident)
 	m.channels = max(c.Limits.MinChannels, min(c.Facts.Channels, most))
 	m.nvlsChannels = min(c.Facts.NVLSChannels, most)

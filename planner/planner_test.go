@@ -49,3 +49,9 @@ func model(t testing.TB, c *Config) *Model {
 	require.NoError(t, err)
 	return m
 }
+
+// timeOf returns the µs predicted for a call of f32 of n bytes.
+func timeOf(m *Model, f coll.Func, a coll.Algo, p coll.Proto, n int64) float32 {
+	l := m.load(Call{Func: f, Type: coll.Float32}, n, 1)
+	return m.time(&l, &m.costs[f][a][p], a, p)
+}
