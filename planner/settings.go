@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -136,7 +137,10 @@ func parseRule[E ~uint8](text string, n int, parse func(string) (E, error)) (set
 			names = list
 		}
 		set, err := parseNames(names, n, parse)
-		if err != nil {
+		switch {
+		case err == errNoNames || err == errNoneLeft:
+			return sets, fmt.Errorf("%q %w", strings.TrimSpace(list), err)
+		case err != nil:
 			return sets, err
 		}
 		switch {
@@ -171,6 +175,12 @@ func parseFunc(name string) (coll.Func, error) {
 	return f, err
 }
 
+// What a list may be wrong with as a whole, in words that follow it.
+var (
+	errNoNames  = errors.New("names nothing")
+	errNoneLeft = errors.New("leaves nothing to choose from")
+)
+
 // parseNames reads one list.
 func parseNames[E ~uint8](list string, n int, parse func(string) (E, error)) (uint16, error) {
 	names, but := strings.CutPrefix(strings.TrimSpace(list), "^")
@@ -185,13 +195,13 @@ func parseNames[E ~uint8](list string, n int, parse func(string) (E, error)) (ui
 		}
 		named |= 1 << v
 	}
-	if named == 0 {
-		return 0, fmt.Errorf("%q names nothing", strings.TrimSpace(list))
-	}
-	if but {
-		if named = (1<<n - 1) &^ named; named == 0 {
-			return 0, fmt.Errorf("%q leaves nothing to choose from", strings.TrimSpace(list))
-		}
+	switch all := uint16(1<<n - 1); {
+	case named == 0:
+		return 0, errNoNames
+	case but && named == all:
+		return 0, errNoneLeft
+	case but:
+		return all &^ named, nil
 	}
 	return named, nil
 }

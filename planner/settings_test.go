@@ -53,8 +53,8 @@ func TestParseRuleRefusals(t *testing.T) {
 		"sendrecv:LL":          "SendRecv has neither algorithms nor protocols",
 		"allreduce:LL:LL":      `unknown protocol "LL:LL"`,
 		"^LL,LL128,Simple":     `"^LL,LL128,Simple" leaves nothing to choose from`,
-		"LL;allreduce:^":       `"^" names nothing`,
-		"allreduce:":           `"" names nothing`,
+		"LL;allreduce:^":       `"allreduce:^" names nothing`,
+		"allreduce:":           `"allreduce:" names nothing`,
 		";":                    `";" names nothing`,
 		"LL;reduce:,Simple,;^": `"^" names nothing`,
 	} {
