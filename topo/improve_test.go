@@ -81,7 +81,8 @@ func TestPackingLimit(t *testing.T) {
 	reached := 0
 	for range 60 {
 		n := 2 + r.IntN(6)
-		v, err := randomSystem(t, r, n).View(Params{NRanks: n * (1 + r.IntN(2))})
+		s := randomSystem(t, r, n)
+		v, err := s.View(Params{NRanks: s.NRanks() * (1 + r.IntN(2))})
 		require.NoError(t, err)
 		if len(v.Nodes[NodeGPU]) < 2 {
 			continue
@@ -117,7 +118,8 @@ func TestBetterOfRandomMachines(t *testing.T) {
 	better := 0
 	for range rounds {
 		n := 1 + r.IntN(exactTour+3)
-		v, err := randomSystem(t, r, n).View(Params{NRanks: n * (1 + r.IntN(2))})
+		s := randomSystem(t, r, n)
+		v, err := s.View(Params{NRanks: s.NRanks() * (1 + r.IntN(2))})
 		require.NoError(t, err)
 		p := SearchParams{CrossNIC: CrossNIC(r.IntN(3)), NVLS: true}
 		nccl := Search(v, p)
