@@ -28,8 +28,9 @@ const explainNotes = `
 Sizes are those of the larger buffer of a rank: what an all-gather gathers, what a
 reduce-scatter scatters. Of the environment nothing counts but what --set gives.
 With --algos all, the default, it is what a communicator of this build does; on one
-machine its ranks do not use the network. With --algos nccl it is what NCCL 2.30
-does, whether this build has the kernels or not.
+machine its ranks do not use the network, and channels may be better than NCCL's
+(docs/CHANNELS.md). With --algos nccl it is what NCCL 2.30 does, whether this build
+has the kernels or not.
 
 Exit status: 0; 1 the output could not be written; 2 the request was refused.
 `
@@ -144,7 +145,7 @@ func explain(p *Process, o *explainOptions) error {
 		}
 	}
 	asNCCL := o.algos == "nccl"
-	h, err := o.connect(p, !asNCCL && o.hosts == 1)
+	h, err := o.connect(p, search{noNet: !asNCCL && o.hosts == 1, better: !asNCCL})
 	if err != nil {
 		return err
 	}

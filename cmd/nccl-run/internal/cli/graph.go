@@ -32,6 +32,10 @@ xml, what the first node found, as NCCL writes it to NCCL_GRAPH_DUMP_FILE, befor
 nodes agree; --set NCCL_GRAPH_FILE=file takes it in place of a search. json, what the
 nodes agree on (docs/FORMATS.md). svg, a picture of the first node's rings.
 
+Text and svg show better channels than NCCL's where there are any, as communicators
+have them, and say so; xml and json show NCCL's. --set NCCLGO_BETTER_CHANNELS=0 or 1
+decides it for all.
+
 Ranks are numbered by the GPUs' dev, not as the file has them. Of the environment
 nothing counts but what --set gives (docs/ENVIRONMENT.md). What is odd in a file is
 said on standard error.
@@ -68,7 +72,8 @@ func graph(p *Process, o *graphOptions) error {
 	if o.bound && o.format != "text" {
 		return refusef("--bound is for text; --format %s has no place for it", o.format)
 	}
-	h, err := o.connect(p, false)
+	// The formats that are NCCL's hold what NCCL computes.
+	h, err := o.connect(p, search{better: o.format == "text" || o.format == "svg"})
 	if err != nil {
 		return err
 	}

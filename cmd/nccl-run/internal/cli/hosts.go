@@ -87,6 +87,9 @@ func writeNotes(w io.Writer, system *topo.System) {
 	}
 }
 
+// betterChannels is the variable that says whether channels may be better than NCCL's.
+const betterChannels = "NCCLGO_BETTER_CHANNELS"
+
 // hosts are the hosts of a command line with what their ranks find.
 type hosts struct {
 	system   *topo.System
@@ -95,10 +98,18 @@ type hosts struct {
 	layout   *topo.Layout
 }
 
-// connect finds the channels of the hosts. What is odd goes to standard error. With
-// noNet ranks of a host do not reach one another by network, as those of this
-// process do not.
-func (o *hostOptions) connect(p *Process, noNet bool) (*hosts, error) {
+// search says what channels of hosts are searched for.
+type search struct {
+	// noNet: ranks of a host do not reach one another by network, as those of this
+	// process do not.
+	noNet bool
+	// better: where there are better channels than NCCL's they are taken, unless --set
+	// says something else.
+	better bool
+}
+
+// connect finds the channels of the hosts. What is odd goes to standard error.
+func (o *hostOptions) connect(p *Process, by search) (*hosts, error) {
 	system, err := loadTopology(o.topology)
 	if err != nil {
 		return nil, err
@@ -113,7 +124,10 @@ func (o *hostOptions) connect(p *Process, noNet bool) (*hosts, error) {
 	if err != nil {
 		return nil, refusef("--set: %w", operand(err))
 	}
-	settings.Hosts.Params.NoIntraNet = settings.Hosts.Params.NoIntraNet || noNet
+	settings.Hosts.Params.NoIntraNet = settings.Hosts.Params.NoIntraNet || by.noNet
+	if _, set := o.set[betterChannels]; !set {
+		settings.Hosts.Search.Better = by.better
+	}
 	if file := settings.GraphFile; file != "" {
 		data, err := readInput(file)
 		if err != nil {
@@ -182,7 +196,7 @@ func sayBetter(w io.Writer, members []topo.Member) {
 		}
 		if list != nil && !said[m.Graphs] {
 			said[m.Graphs] = true
-			fmt.Fprintf(w, "nccl-run: node of rank %d: %s; --set NCCLGO_BETTER_CHANNELS=0 keeps NCCL's\n", m.Ranks[0], strings.Join(list, ", "))
+			fmt.Fprintf(w, "nccl-run: node of rank %d: %s; --set "+betterChannels+"=0 keeps NCCL's\n", m.Ranks[0], strings.Join(list, ", "))
 		}
 	}
 }

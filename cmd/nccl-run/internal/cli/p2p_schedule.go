@@ -154,7 +154,7 @@ func (o *p2pScheduleOptions) config(p *Process) (*planner.P2PConfig, error) {
 	default:
 		return nil, refusef("--nodes: with --topo it is one number: how many of the machine")
 	}
-	h, err := o.connect(p, false)
+	h, err := o.connect(p, search{})
 	if err != nil {
 		return nil, err
 	}
