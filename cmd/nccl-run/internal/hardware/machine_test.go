@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,10 +22,8 @@ func TestThisMachine(t *testing.T) {
 	defer driver.Close()
 	inv, err := Take(driver, nvml.Open, os.DirFS("/"))
 	require.NoError(t, err)
-	began := time.Now()
 	machine, err := detect.Detect(inv.Source(), detect.Config{})
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), time.Second)
 	system, err := machine.System()
 	require.NoError(t, err)
 	require.Equal(t, driver.NumDevices(), system.NRanks())
