@@ -36,9 +36,9 @@ type Config struct {
 	// File is the topology file of NCCL_TOPO_FILE, which wins over what is found,
 	// or nil. Without one [VirtualTopology] counts, if there is one.
 	File *topo.Document
-	// Visible is CUDA_VISIBLE_DEVICES. It counts only where nobody asked CUDA, which
-	// has applied it already.
-	Visible string
+	// Visible is CUDA_VISIBLE_DEVICES, nil if it is not set: set to nothing, it hides
+	// all GPUs. It counts only where nobody asked CUDA, which has applied it already.
+	Visible *string
 	// Nets says which network ports are used.
 	Nets NetFilter
 }

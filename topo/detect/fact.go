@@ -14,8 +14,8 @@ type Fact struct {
 	Subject string // what it is about: "GPU 0000:1b:00.0", "NUMA node 0", "port eth0"
 	Name    string // attribute of the topology file, or what it stands for: "link_speed", "NVLinks"
 	Value   string // "" if nothing is said
-	// From is where it was read: "sysfs", "NVML", "CUDA", or the name of a file; ""
-	// if it was not.
+	// From is where it was read: "sysfs", "NVML", "CUDA", "environment", or the name of
+	// a file; "" if it was not.
 	From string
 	// Why says why it was not read, or what is odd about it.
 	Why string
@@ -30,6 +30,8 @@ const (
 	fromProc  = "/proc/cpuinfo"
 	fromNVML  = "NVML"
 	fromCUDA  = "CUDA"
+
+	fromEnvironment = "environment"
 )
 
 // ledger collects facts, each once.
@@ -56,7 +58,7 @@ func (l *ledger) assumed(subject, name, value, why string) {
 	l.add(Fact{Subject: subject, Name: name, Value: value, Why: why})
 }
 
-// odd is a fact that was measured and should not be so.
+// odd is a fact that was measured and should not be so, unless why is "".
 func (l *ledger) odd(subject, name, value, from, why string) {
 	l.add(Fact{subject, name, value, from, why})
 }

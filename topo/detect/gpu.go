@@ -74,6 +74,10 @@ func (b *builder) askNVML() {
 			b.unmanaged = append(b.unmanaged, fmt.Sprintf("NVML does not reach its GPU %d, %v", i, err))
 			continue
 		}
+		if other := b.manager(m.bus); other != nil {
+			b.odd("GPU "+m.bus.String(), "NVML's number", strconv.Itoa(other.Index), fromNVML, fmt.Sprintf("GPU %d is said to be there too, and does not count", m.Index))
+			continue
+		}
 		// A GPU that goes away now is one that tells nothing more.
 		m.links, _ = b.src.NVML.NVLinks(i)
 		m.c2c, _ = b.src.NVML.C2C(i)
@@ -119,7 +123,7 @@ func (b *builder) nvmlLink(bus topo.BusID) (nvml.PCIe, bool) {
 // that CUDA_VISIBLE_DEVICES leaves.
 func (b *builder) chooseGPUs() error {
 	if b.src.GPUs == nil {
-		chosen, err := b.visible(b.cfg.Visible)
+		chosen, err := b.visible()
 		if err != nil {
 			return err
 		}
@@ -184,6 +188,9 @@ func (b *builder) noGPU() error {
 		if b.src.NoNVML != nil {
 			why = fmt.Sprintf("%s, and NVML tells nothing, %v", b.noCUDA(), b.src.NoNVML)
 		}
+		if b.cfg.Visible != nil && len(b.managed) > 0 {
+			why = fmt.Sprintf("%s, and %s=%s of NVML's GPUs", b.noCUDA(), visibleVariable, b.leaves(0))
+		}
 	}
 	if len(b.unmanaged) > 0 {
 		why += "; " + strings.Join(b.unmanaged, "; ")
@@ -239,7 +246,7 @@ func (b *builder) gdr(g *gpu, e *topo.Element) {
 	case g.cuda == nil:
 		// As NCCL takes it where the driver is too old to be asked.
 		e.Set("gdr", "1")
-		b.assumed(g.subject(), "gdr", "1", b.noCUDA()+", of which it is the attribute GPU_DIRECT_RDMA_SUPPORTED")
+		b.assumed(g.subject(), "gdr", "1", b.noCUDA()+", whose attribute GPU_DIRECT_RDMA_SUPPORTED says it")
 	case g.cuda.GDR:
 		e.Set("gdr", "1")
 		b.measured(g.subject(), "gdr", "1", fromCUDA)

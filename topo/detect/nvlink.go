@@ -174,7 +174,7 @@ func (b *builder) classOf(bus topo.BusID, target string) string {
 // nameTarget names a target for people.
 func nameTarget(target string) string {
 	if target == hiddenSwitch {
-		return "where NVML does not say"
+		return "a device that NVML hides"
 	}
 	return target
 }

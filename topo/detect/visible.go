@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,15 +9,20 @@ import (
 	"github.com/ncclgo/ncclgo/internal/result"
 )
 
+// visibleVariable is CUDA's variable that chooses GPUs.
+const visibleVariable = "CUDA_VISIBLE_DEVICES"
+
 // visible returns the GPUs of NVML's that CUDA_VISIBLE_DEVICES leaves, in its
 // order: numbers, or beginnings of UUIDs. As CUDA does, it stops at the first
-// entry that names none. "" means all. (CUDA C++ Programming Guide, "CUDA
-// environment variables")
-func (b *builder) visible(list string) ([]*managed, error) {
-	if list == "" {
+// entry that names none. (CUDA C++ Programming Guide, "CUDA environment
+// variables")
+func (b *builder) visible() ([]*managed, error) {
+	if b.cfg.Visible == nil {
 		return b.managed, nil
 	}
+	list := *b.cfg.Visible
 	var chosen []*managed
+	why := ""
 	for entry := range strings.SplitSeq(list, ",") {
 		entry = strings.TrimSpace(entry)
 		m, err := b.named(entry)
@@ -24,15 +30,21 @@ func (b *builder) visible(list string) ([]*managed, error) {
 			return nil, err
 		}
 		if m == nil {
-			b.odd("GPUs", "CUDA_VISIBLE_DEVICES", list, "environment", shown(entry)+" names no GPU, so neither it nor what follows counts")
+			why = shown(entry) + " names no GPU, so neither it nor what follows counts"
 			break
 		}
 		if slices.Contains(chosen, m) {
-			return nil, result.New(result.InvalidArgument, opDetect, "CUDA_VISIBLE_DEVICES=%s: %s names a GPU again; name each once", list, entry)
+			return nil, result.New(result.InvalidArgument, opDetect, "%s: %s names a GPU again; name each once", visibleVariable, shown(entry))
 		}
 		chosen = append(chosen, m)
 	}
+	b.odd("GPUs", visibleVariable, b.leaves(len(chosen)), fromEnvironment, why)
 	return chosen, nil
+}
+
+// leaves says how many of NVML's GPUs CUDA_VISIBLE_DEVICES leaves.
+func (b *builder) leaves(n int) string {
+	return fmt.Sprintf("%s leaves %d of %d", shown(*b.cfg.Visible), n, len(b.managed))
 }
 
 // named returns the GPU that an entry of CUDA_VISIBLE_DEVICES names, or nil.
@@ -51,7 +63,7 @@ func (b *builder) named(entry string) (*managed, error) {
 		gpu, _, old := strings.Cut(uuid, "/")
 		if !old {
 			return nil, result.New(result.InvalidArgument, opDetect,
-				"CUDA_VISIBLE_DEVICES: %s is a partition (MIG), and only CUDA knows of which GPU; run where CUDA can be asked, or name the GPU", entry)
+				"%s: %s is a partition (MIG), and only CUDA knows of which GPU; run where CUDA can be asked, or name the GPU", visibleVariable, shown(entry))
 		}
 		uuid = gpu
 	}

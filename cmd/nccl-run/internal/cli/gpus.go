@@ -110,6 +110,8 @@ func detection(p *Process) (detect.Config, error) {
 	if err != nil {
 		return detect.Config{}, refused{err}
 	}
-	cfg.Visible, _ = lookup(p.Environ)("CUDA_VISIBLE_DEVICES")
+	if visible, set := lookup(p.Environ)("CUDA_VISIBLE_DEVICES"); set {
+		cfg.Visible = &visible
+	}
 	return cfg, nil
 }
