@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,7 +84,8 @@ func (r *recorder) readLink(name string) (string, error) {
 func (r *recorder) read(name string, maxBytes int) ([]byte, error) {
 	b, err := r.files.read(name, maxBytes)
 	if err == nil {
-		r.capture.contents[name] = string(b)
+		// What is no text stays none: JSON has text only.
+		r.capture.contents[name] = strings.ToValidUTF8(string(b), "\x00")
 		delete(r.capture.folders, name)
 	}
 	return b, r.note(name, err)
@@ -101,28 +103,25 @@ func (r *recorder) list(name string) ([]string, error) {
 var cpuLines = regexp.MustCompile(`(?m)^(vendor_id|cpu family|model|CPU implementer|cpu)[ \t]*:.*$`)
 
 // personal are parts of paths and texts that are unique to a machine: MAC addresses
-// in the names of interfaces, GUIDs, what topology files say of hosts and ports.
-var personal = regexp.MustCompile(`enx[0-9a-f]{12}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4}|(?:host_hash|guid)="[^"]*"`)
+// in the names that systemd gives to interfaces (systemd.net-naming-scheme(7)), and
+// GUIDs.
+var personal = regexp.MustCompile(`(?i)\b(?:en|ib|sl|wl|ww)x[0-9a-f]{12}\b|(?:[0-9a-f]{4}:){3}[0-9a-f]{4}`)
+
+// folder is the way to a file from the root, which may have a user's name in it.
+var folder = regexp.MustCompile(`(?:/[^/\s:;,"']+)+/`)
 
 // scrub replaces what identifies a machine by what only tells equal from different.
 func (c *Capture) scrub() {
-	aliases := map[string]string{}
-	alias := func(s string) string {
-		if aliases[s] != "" {
-			return aliases[s]
+	aliases := aliases{}
+	c.NoCUDA, c.NoNVML = folder.ReplaceAllString(c.NoCUDA, ""), folder.ReplaceAllString(c.NoNVML, "")
+	c.scrubVirtual(aliases)
+	for name := range c.contents {
+		// Whatever form it has.
+		if path.Base(name) == guidFile && !personal.MatchString(c.contents[name]) {
+			c.contents[name] = ""
 		}
-		n := len(aliases) + 1
-		switch name, _, isAttr := strings.Cut(s, "="); {
-		case isAttr:
-			aliases[s] = fmt.Sprintf(`%s="0x%x"`, name, n)
-		case strings.HasPrefix(s, "enx"):
-			aliases[s] = fmt.Sprintf("enx%012d", n)
-		default:
-			aliases[s] = fmt.Sprintf("0000:0000:0000:%04d", n)
-		}
-		return aliases[s]
 	}
-	clean := func(s string) string { return personal.ReplaceAllStringFunc(s, alias) }
+	clean := func(s string) string { return personal.ReplaceAllStringFunc(s, aliases.of) }
 	for _, m := range []*map[string]string{&c.contents, &c.links, &c.refused} {
 		cleaned := map[string]string{}
 		for _, name := range slices.Sorted(maps.Keys(*m)) {
@@ -155,6 +154,59 @@ func (c *Capture) scrub() {
 			}
 		}
 	}
+}
+
+// scrubVirtual leaves of the file of a virtual machine what detection reads of it:
+// people may have written anything between.
+func (c *Capture) scrubVirtual(aliases aliases) {
+	at, err := newTree(c).resolve(VirtualTopology[1:])
+	text, there := c.contents[at]
+	if err != nil || !there {
+		return
+	}
+	doc, err := topo.Parse(VirtualTopology, []byte(text))
+	if err != nil {
+		delete(c.contents, at)
+		c.folders[at] = nil // it is there
+		c.refused[at] = err.Error()
+		return
+	}
+	var clean func(*topo.Element)
+	clean = func(e *topo.Element) {
+		e.Unset("host_hash")
+		if guid, ok := e.Get("guid"); ok {
+			e.Set("guid", aliases.number(guid))
+		}
+		for _, child := range e.Children {
+			clean(child)
+		}
+	}
+	clean(doc.Root)
+	var b strings.Builder
+	// A strings.Builder takes everything.
+	_, _ = doc.WriteTo(&b)
+	c.contents[at] = b.String()
+}
+
+// aliases stand for what is unique to a machine.
+type aliases map[string]int
+
+// number returns the alias of a number.
+func (a aliases) number(s string) string {
+	s = strings.ToLower(s)
+	if a[s] == 0 {
+		a[s] = len(a) + 1
+	}
+	return fmt.Sprintf("0x%x", a[s])
+}
+
+// of returns the alias of a GUID, or of an interface's name, in the same form.
+func (a aliases) of(s string) string {
+	number := a.number(s)[len("0x"):]
+	if strings.Contains(s, ":") {
+		return fmt.Sprintf("0000:0000:0000:%04s", number)
+	}
+	return fmt.Sprintf("%s%012s", s[:len("enx")], number)
 }
 
 // firstCPU returns the lines of the first CPU.

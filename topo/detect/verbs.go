@@ -22,6 +22,9 @@ const (
 	verbsMaxConn = "131072"
 )
 
+// guidFile is what the ports of one card have in common.
+const guidFile = "sys_image_guid"
+
 // peerModules are files that are there if the kernel lets network cards access
 // the memory of GPUs (NCCL v2.30 src/transport/net_ib/gdr.cc).
 var peerModules = []string{
@@ -131,10 +134,10 @@ func (b *builder) rate(name, at string) (mbps int, from string) {
 // guid returns what the ports of one card have in common. The device keeps its
 // bytes in the order of networks, and NCCL reads them as a number of the host.
 func (b *builder) guid(name, folder string) string {
-	text, err := b.text(folder + "/sys_image_guid")
+	text, err := b.text(path.Join(folder, guidFile))
 	v, errNumber := strconv.ParseUint(strings.ReplaceAll(text, ":", ""), 16, 64)
 	if err != nil || errNumber != nil {
-		b.assumed("port "+name, "guid", "its own", "sys_image_guid tells none")
+		b.assumed("port "+name, "guid", "its own", guidFile+" tells none")
 		return ""
 	}
 	var swapped uint64
