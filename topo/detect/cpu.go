@@ -81,7 +81,7 @@ func (b *builder) readKind() cpuKind {
 	}
 	f, errF := strconv.Atoi(family)
 	m, errM := strconv.Atoi(model)
-	if vendor == "" || errF != nil || errM != nil || f < 0 || m < 0 {
+	if vendor == "" || !printable(vendor) || errF != nil || errM != nil || f < 0 || m < 0 {
 		why := "it names no vendor, family and model"
 		if err != nil {
 			why = reason(err)
@@ -125,11 +125,14 @@ func (b *builder) fillCPU(e *topo.Element) {
 	numa := e.Text("numaid")
 	if !e.Has("affinity") && numa != numaUnknown {
 		mask, err := b.text("sys/devices/system/node/node" + numa + "/cpumap")
+		if err == nil && strings.Trim(mask, "0123456789abcdefABCDEF,") != "" {
+			err = fmt.Errorf("%s is no mask", shown(mask))
+		}
 		if err == nil {
 			e.Set("affinity", mask)
 			b.measured("NUMA node "+numa, "affinity", mask, fromSysfs)
 		} else {
-			b.assumed("NUMA node "+numa, "affinity", "", "its cores are not known, "+reason(err))
+			b.assumed("NUMA node "+numa, "affinity", "", "its cores are not known, cpumap: "+reason(err))
 		}
 	}
 	if !e.Has("arch") {

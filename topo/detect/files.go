@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // files is what is asked of a machine's file system. Names are as those of fs.FS,
@@ -23,6 +25,15 @@ type files interface {
 }
 
 var errNoLink = errors.New("no symbolic link")
+
+// What a file may be instead of what is looked for.
+var (
+	errNoFile   = errors.New("it is no regular file")
+	errNoFolder = errors.New("it is no folder")
+	errEmpty    = errors.New("the file is empty")
+	errNoText   = errors.New("it holds no line of text")
+	errTooLong  = fmt.Errorf("it holds %d bytes or more", attrBytes)
+)
 
 // Bounds on what a file system may be, so that one that lies costs no time.
 const (
@@ -52,7 +63,7 @@ func (s system) read(name string, maxBytes int) ([]byte, error) {
 	}
 	// Opening a pipe waits for who writes to it.
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, errNoFile
 	}
 	f, err := s.Open(name)
 	if err != nil {
@@ -64,6 +75,13 @@ func (s system) read(name string, maxBytes int) ([]byte, error) {
 }
 
 func (s system) list(name string) ([]string, error) {
+	info, err := fs.Stat(s.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errNoFolder
+	}
 	f, err := s.Open(name)
 	if err != nil {
 		return nil, err
@@ -71,7 +89,7 @@ func (s system) list(name string) ([]string, error) {
 	defer func() { _ = f.Close() }()
 	dir, ok := f.(fs.ReadDirFile)
 	if !ok {
-		return nil, fmt.Errorf("%s is no folder", name)
+		return nil, errNoFolder
 	}
 	entries, err := dir.ReadDir(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -144,8 +162,8 @@ func (t *tree) follow(name string, hops *int) (string, error) {
 	return at, nil
 }
 
-// text returns the contents of a small file without white space around it, and
-// why it has none.
+// text returns the line of text in a small file, without white space around it, or
+// why there is none. It is printable: it goes into files and onto terminals.
 func (t *tree) text(name string) (string, error) {
 	at, err := t.resolve(name)
 	if err != nil {
@@ -155,14 +173,22 @@ func (t *tree) text(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := strings.TrimSpace(strings.ToValidUTF8(string(b), "?"))
-	if s == "" {
+	s := strings.TrimSpace(string(b))
+	switch {
+	case s == "":
 		return "", errEmpty
+	case !printable(s):
+		return "", errNoText
+	case len(b) == attrBytes:
+		return "", errTooLong
 	}
 	return s, nil
 }
 
-var errEmpty = errors.New("empty")
+// printable reports whether a text is UTF-8 and shows as it is.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
 
 // integer returns the number in a small file.
 func (t *tree) integer(name string) (int, error) {
@@ -183,14 +209,15 @@ func (t *tree) exists(name string) bool {
 	return err == nil
 }
 
-// entries returns the names in a folder, for the caller to keep.
+// entries returns the names in a folder, for the caller to keep, without those that
+// cannot be shown, which the kernel gives to nothing.
 func (t *tree) entries(name string) ([]string, error) {
 	at, err := t.resolve(name)
 	if err != nil {
 		return nil, err
 	}
 	names, err := t.list(at)
-	return slices.Clone(names), err
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !printable(n) }), err
 }
 
 // reason says in few words why a file told nothing.
@@ -200,8 +227,6 @@ func reason(err error) string {
 		return "there is no such file"
 	case errors.Is(err, fs.ErrPermission):
 		return "permission denied"
-	case errors.Is(err, errEmpty):
-		return "the file is empty"
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,101 @@ func TestHostileDisk(t *testing.T) {
 	again, err := Detect(c.Source(), Config{})
 	require.NoError(t, err)
 	require.Equal(t, anonymous(m), anonymous(again))
+}
+
+// Pipes that nobody writes to, where folders and files should be, keep nobody waiting.
+func TestPipes(t *testing.T) {
+	for _, name := range []string{
+		"sys", "sys/bus/pci/devices", "sys/bus/pci/devices/0000:01:00.0", "sys/class/net", "sys/class/infiniband",
+		"sys/class/infiniband/mlx5_0/ports", "sys/class/net/eth0", "proc/cpuinfo", "sys/devices/system/node",
+		VirtualTopology[1:],
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))
+			require.NoError(t, makePipe(filepath.Join(root, name)))
+			m := soon(t, Source{Files: os.DirFS(root), GPUs: []GPU{{BusID: "0000:01:00.0", SM: 90}}})
+			require.NotEmpty(t, m.Document.Notes)
+		})
+	}
+}
+
+// soon detects a machine, within a second.
+func soon(t *testing.T, src Source) *Machine {
+	t.Helper()
+	type found struct {
+		*Machine
+		err error
+	}
+	done := make(chan found, 1)
+	go func() {
+		m, err := Detect(src, Config{})
+		done <- found{m, err}
+	}()
+	select {
+	case f := <-done:
+		require.NoError(t, f.err)
+		return f.Machine
+	case <-time.After(time.Second):
+		require.FailNow(t, "not within a second")
+		return nil
+	}
+}
+
+// Devices that sysfs has below themselves are below the CPU.
+func TestDevicesBelowThemselves(t *testing.T) {
+	const a, b, x, y = "0000:01:00.0", "0000:02:00.0", "0000:03:00.0", "0000:04:00.0"
+	for name, above := range map[string]map[string]string{
+		"itself":     {a: a, b: b},
+		"each other": {a: b, b: a},
+		"bridges":    {a: x, b: y, x: y, y: x},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := parseLayout(t, "gpu "+a+" sm=90\ngpu "+b+" sm=90\nnet eth0 virtual operstate=up speed=1000\n")
+			for device, parent := range above {
+				at := "devices/" + parent + "/0000:00:01.0/" + device
+				l.write("sys/"+at+"/class", map[bool]string{true: "0x030200", false: classPCIBridge}[device == a || device == b])
+				l.link(pciFolder+device, "../../../"+at)
+			}
+			m := soon(t, l.src)
+			system, err := m.System()
+			require.NoError(t, err)
+			require.Equal(t, 2, system.NRanks())
+			require.Contains(t, documents(t, m), "place below NUMA node -1; it has the device below ")
+		})
+	}
+}
+
+// What is in files reaches neither terminals nor topology files unless it is what it
+// should be, and a note says so.
+func TestNonsense(t *testing.T) {
+	tests := map[string]struct{ file, text, note string }{
+		"class":           {"class", "garbage", `class 0x03; class: "garbage" is no class`},
+		"class of NULs":   {"class", "\x00\x00", "class 0x03; class: it holds no line of text"},
+		"class of 4 KiB":  {"class", strings.Repeat("0", attrBytes), "class 0x03; class: it holds 4096 bytes or more"},
+		"speed":           {"max_link_speed", "banana", `link_speed; sysfs says "banana", so 6 Gbit/s`},
+		"speed and more":  {"max_link_speed", "32.0 GT/s <&\"", `link_speed; sysfs says "32.0 GT/s <&\"", so 6 Gbit/s`},
+		"speed, negative": {"max_link_speed", "-5 GT/s", `link_speed; sysfs says "-5 GT/s", so 6 Gbit/s`},
+		"speed, escape":   {"max_link_speed", "32.0 GT/s\x1b[2J", "link_speed; nothing tells it, so 6 Gbit/s"},
+		"width 0":         {"max_link_width", "0", `link_width; sysfs says "0", so 16 lanes`},
+		"width, large":    {"max_link_width", "4294967297", `link_width; sysfs says "4294967297", so 16 lanes`},
+		"node":            {"numa_node", "9999", "NUMA node 9999; sysfs says so, but has no such node"},
+		"node, negative":  {"numa_node", "-7", "NUMA node -1; the kernel does not know it"},
+		"node, several":   {"numa_node", "0 1", `NUMA node -1; numa_node: "0 1" is no number`},
+		"cores":           {"../../../system/node/node0/cpumap", "0-7", `affinity; its cores are not known, cpumap: "0-7" is no mask`},
+		"cores, escape":   {"../../../system/node/node0/cpumap", "ff\x1b[1m", "affinity; its cores are not known, cpumap: it holds no line of text"},
+		"vendor, escape":  {"../../../../../proc/cpuinfo", "vendor_id : \x1b[2J\ncpu family : 6\nmodel : 1\n", "GenuineIntel 6 143; /proc/cpuinfo: it names no"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := parseLayout(t, "pci pci0000:00/0000:00:01.0/0000:01:00.0 class=0x030200 numa=0\nnode 0 ff\ngpu 0000:01:00.0 sm=90\n")
+			l.write(path.Join("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0", tt.file), tt.text)
+			got := documents(t, soon(t, l.src))
+			require.Contains(t, got, tt.note)
+			require.NotContains(t, got, "\x1b")
+			require.NotContains(t, got, "\x00")
+		})
+	}
 }
 
 // dying is NVML of GPUs that go away once they have been named.
@@ -133,6 +229,7 @@ func TestCaptureIsAnonymous(t *testing.T) {
 	const secret = "a088:c203:00e3:1234"
 	text := `cpu GenuineIntel 6 143
 pci pci0000:15/0000:15:01.0/0000:16:00.0 class=0x030200 speed=32.0 width=16 numa=0
+net wlxAABBCCDDEEFF virtual operstate=up speed=1000 ifindex=3
 net enx0011aabbccdd pci0000:25/0000:25:00.0/0000:26:00.0 operstate=up speed=1000 ifindex=2
 ib mlx5_0 pci0000:35/0000:35:00.0/0000:36:00.0 rate=400_Gb/sec state=4:_ACTIVE guid=` + secret + `
 ib mlx5_1 pci0000:45/0000:45:00.0/0000:46:00.0 rate=400_Gb/sec state=4:_ACTIVE guid=` + secret + `
@@ -141,13 +238,14 @@ gpu 0000:16:00.0 sm=90 uuid=GPU-12345678
 `
 	l := parseLayout(t, text)
 	l.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Secret CPU\nSerial\t: 4711\n")
-	l.write(VirtualTopology[1:], `<system version="1"><cpu numaid="0" host_hash="0x12345" arch="arm64"/></system>`)
+	l.write(VirtualTopology[1:], `<!-- of Alice --><system version="1"><cpu numaid='0' host_hash='0x12345' arch="arm64"/></system>`)
+	l.src.NoCUDA, l.src.GPUs = errors.New("/home/alice/lib/libcuda.so.1: invalid ELF header"), nil
 	l.nvml.Devices[0].Fabric = nvml.Known(nvml.Fabric{ClusterUUID: [16]byte{0xab, 0xcd}})
 	c, err := Record(l.src)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, c.Write(&b))
-	for _, secret := range []string{"aabbccdd", "a088", "12345", "4711", "Secret", "abcd", "GPU-"} {
+	for _, secret := range []string{"aabbccdd", "a088", "12345", "4711", "Secret", "abcd", "GPU-", "lice", "AABBCC"} {
 		require.NotContains(t, b.String(), secret)
 	}
 	m, err := Detect(c.Source(), Config{})

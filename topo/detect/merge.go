@@ -1,7 +1,9 @@
 package detect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/ncclgo/ncclgo/topo"
 )
@@ -32,17 +34,20 @@ func (b *builder) base() *topo.Document {
 // virtual returns the topology file of a virtual machine, nil if it has none.
 func (b *builder) virtual() *topo.Document {
 	at, err := b.resolve(VirtualTopology[1:])
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	data, err := b.read(at, topoBytes)
+	var data []byte
+	if err == nil {
+		data, err = b.read(at, topoBytes)
+	}
 	if err == nil {
 		var doc *topo.Document
 		if doc, err = topo.Parse(VirtualTopology, data); err == nil {
 			return doc
 		}
 	}
-	b.assumed("machine", "topology", "as sysfs and NVML say", "a file of the virtual machine is there but no use, "+err.Error())
+	b.assumed("machine", "topology", "as sysfs and NVML say", "a file of the virtual machine is there but no use, "+reason(err))
 	return nil
 }
 

@@ -60,9 +60,8 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	subject := kind + " " + bus.String()
 	if err != nil {
 		b.assumed(subject, "place", "below NUMA node "+numaUnknown, "sysfs does not list it, "+reason(err))
-	} else if class, err := b.text(at + "/class"); err == nil {
-		e.Set("class", class)
-		b.measured(subject, "class", class, fromSysfs)
+	} else {
+		b.class(e, subject, at)
 	}
 	if !e.Has("class") {
 		e.Set("class", classPCIBridge)
@@ -76,8 +75,8 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 		if err == nil {
 			value, _ = b.text(at + "/" + name)
 		}
-		if _, err := strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64); err != nil {
-			value = "" // none, or what is no number
+		if !isCode(value) {
+			value = ""
 		}
 		from := fromSysfs
 		if value == "" {
@@ -103,6 +102,27 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	}
 }
 
+// class sets the class that sysfs has of the device at a path.
+func (b *builder) class(e *topo.Element, subject, at string) {
+	class, err := b.text(at + "/class")
+	if err == nil && !isCode(class) {
+		err = fmt.Errorf("%s is no class", shown(class))
+	}
+	switch {
+	case err == nil:
+		e.Set("class", class)
+		b.measured(subject, "class", class, fromSysfs)
+	case e.Has("class"):
+		b.assumed(subject, "class", e.Text("class"), "class: "+reason(err))
+	}
+}
+
+// code is the form of classes and of numbers of vendors and devices in sysfs.
+var code = regexp.MustCompile(`^(0x)?[0-9a-fA-F]{1,8}$`)
+
+// isCode reports whether a text is a number of that form.
+func isCode(text string) bool { return code.MatchString(text) }
+
 // attach puts a device below what it is below at path at.
 func (b *builder) attach(e *topo.Element, subject, at string, known bool) {
 	if !known {
@@ -119,10 +139,25 @@ func (b *builder) attach(e *topo.Element, subject, at string, known bool) {
 			parent.Set("busid", bus.String())
 			b.pci[bus] = parent
 		}
-		b.adopt(parent, e)
+		if !b.isGPU(bus) && !b.below(parent, e) {
+			b.adopt(parent, e)
+			return
+		}
+		b.odd(subject, "place", "below NUMA node "+numaUnknown, fromSysfs, "it has the device below "+bus.String()+", which is a GPU or below the device")
+		b.adopt(b.cpu(numaUnknown), e)
 		return
 	}
 	b.adopt(b.cpu(b.numa(subject, at)), e)
+}
+
+// below reports whether an element is another one, or somewhere below it.
+func (b *builder) below(e, other *topo.Element) bool {
+	for ; e != nil; e = b.parents[e] {
+		if e == other {
+			return true
+		}
+	}
+	return false
 }
 
 // numa returns the NUMA node of the device at a path.
@@ -189,7 +224,7 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 			b.measured(subject, "link_speed", e.Text("link_speed"), fromNVML)
 		default:
 			e.Set("link_speed", unknownSpeed)
-			b.assumed(subject, "link_speed", unknownSpeed, "nothing tells it, so 6 Gbit/s a lane are taken")
+			b.assumed(subject, "link_speed", unknownSpeed, untold(speeds[0])+", so 6 Gbit/s a lane are taken")
 		}
 	}
 	if e.Has("link_width") {
@@ -209,8 +244,16 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 		b.measured(subject, "link_width", e.Text("link_width"), fromNVML)
 	default:
 		e.Set("link_width", unknownWidth)
-		b.assumed(subject, "link_width", "", "nothing tells it, so 16 lanes are taken")
+		b.assumed(subject, "link_width", "", untold(widths[0])+", so 16 lanes are taken")
 	}
+}
+
+// untold says of what sysfs has of a link that it is of no use.
+func untold(text string) string {
+	if text == "" {
+		return "nothing tells it"
+	}
+	return "sysfs says " + shown(text)
 }
 
 // onRootBus reports whether the device at a path has no bridge above it, as in
@@ -237,7 +280,7 @@ func slower(device, port string) string {
 func speedOf(text string) (float64, bool) {
 	number, unit, _ := strings.Cut(text, " ")
 	v, err := strconv.ParseFloat(number, 64)
-	return v, err == nil && v > 0 && v < 1e4 && strings.HasPrefix(unit, "GT/s")
+	return v, err == nil && v > 0 && v < 1e4 && (unit == "GT/s" || unit == "GT/s PCIe")
 }
 
 // lanes reads a link's width; 0 if there is none, as 255 says.

@@ -34,19 +34,23 @@ func (b *builder) sockets() []port {
 		return nil
 	}
 	var all []netInterface
+	unordered := false
 	for _, name := range names {
 		if !b.carries(name) {
 			continue
 		}
 		index, err := b.integer(path.Join(netFolder, name, "ifindex"))
 		if err != nil {
-			index = len(all)
+			index, unordered = len(all), true
 		}
 		all = append(all, netInterface{name, index})
 	}
 	// The order of getifaddrs, which is the kernel's.
 	slices.SortStableFunc(all, func(x, y netInterface) int { return cmp.Compare(x.index, y.index) })
 	all = b.cfg.Nets.interfaces(all)
+	if unordered && len(all) > 1 {
+		b.assumed("network interfaces", "order", "by name", "ifindex does not tell it of all")
+	}
 	if len(all) > maxInterfaces {
 		b.odd("network interfaces", "ports", strconv.Itoa(maxInterfaces), fromSysfs, "there are more; name those to use with NCCL_SOCKET_IFNAME")
 		all = all[:maxInterfaces]
