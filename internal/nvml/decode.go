@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// maxDocumentBytes bounds a file: 64 GPUs with 36 NVLinks each take a tenth.
-const maxDocumentBytes = 16 << 20
+// maxDocumentBytes bounds a file: 128 GPUs with 36 NVLinks each take half, and what is
+// read takes seventy times as much memory.
+const maxDocumentBytes = 8 << 20
 
 // ReadSnapshot reads the JSON that [Snapshot.Write] writes. It refuses unknown
 // fields and values that NVML does not have.
@@ -29,6 +30,10 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	switch {
 	case limited.N == 0:
 		err = fmt.Errorf("the file is larger than %d MiB", maxDocumentBytes>>20)
+	case errors.Is(err, io.EOF):
+		err = errors.New("the file is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("the file is cut short")
 	case err == nil:
 		s, err = doc.snapshot()
 	}

@@ -22,8 +22,12 @@ const (
 	captureVersion = 1
 )
 
-// maxCapture bounds a file: hundreds of devices take a hundredth.
-const maxCapture = 64 << 20
+// Bounds of a file. Hundreds of devices take a tenth, of 15 files each and what
+// NVML says of them.
+const (
+	maxCapture = 8 << 20 // bytes
+	maxNames   = 1 << 15
+)
 
 // Capture is what detection read of a machine: enough to detect it anywhere. Its
 // file form is JSON (docs/FORMATS.md).
@@ -152,6 +156,10 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 	switch {
 	case limited.N == 0:
 		err = fmt.Errorf("it is larger than %d MiB", maxCapture>>20)
+	case errors.Is(err, io.EOF):
+		err = errors.New("it is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("it is cut short")
 	case err == nil:
 		c, err = doc.capture()
 	}
@@ -185,7 +193,11 @@ func (doc *captureDocument) capture() (*Capture, error) {
 	if c.folders == nil {
 		c.folders = map[string][]string{}
 	}
-	for _, name := range c.names() {
+	names := c.names()
+	if len(names) > maxNames {
+		return nil, fmt.Errorf("%d files and folders; at most %d are supported", len(names), maxNames)
+	}
+	for _, name := range names {
 		if !fs.ValidPath(name) || strings.Count(name, "/") >= maxParts {
 			return nil, fmt.Errorf("%s is no path from the root, such as \"sys/class/net\"", shown(name))
 		}

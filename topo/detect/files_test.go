@@ -3,6 +3,7 @@ package detect
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -205,8 +206,15 @@ func TestReadCaptureRefuses(t *testing.T) {
 		require.Contains(t, good, old)
 		return strings.Replace(good, old, new, 1)
 	}
+	var many []string
+	for i := range maxNames {
+		many = append(many, fmt.Sprintf(`"%d": ""`, i))
+	}
 	for name, tt := range map[string]struct{ text, want string }{
-		"nothing":       {"", "EOF"},
+		"nothing":       {"", "it is empty"},
+		"cut short":     {good[:len(good)/2], "it is cut short"},
+		"many files":    {edit(`"files": {`, `"files": {`+strings.Join(many, ",")+`,`), "at most 32768 are supported"},
+		"large":         {strings.Repeat(" ", maxCapture) + good, "larger than 8 MiB"},
 		"XML":           {"<system/>", "invalid character"},
 		"other format":  {edit(captureFormat, "a machine"), `format "a machine"`},
 		"other version": {edit(`"version": 1`, `"version": 2`), "version 2, want 1"},
