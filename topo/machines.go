@@ -2,6 +2,7 @@ package topo
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -48,8 +49,11 @@ func Load(nameOrFile string, readFile func(name string) ([]byte, error)) (*Syste
 			return s, nil
 		}
 		data, readErr := readFile(nameOrFile)
-		if readErr != nil {
-			return nil, fmt.Errorf("%w, and no file of that name: %w", err, readErr)
+		switch {
+		case errors.Is(readErr, fs.ErrNotExist):
+			return nil, fmt.Errorf("%w, and there is no file of that name", err)
+		case readErr != nil:
+			return nil, fmt.Errorf("read topology: %w", readErr)
 		}
 		return parseSystem(nameOrFile, data)
 	}

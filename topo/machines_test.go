@@ -120,7 +120,7 @@ func TestLoad(t *testing.T) {
 		require.Equal(t, name, s.Name)
 	}
 	_, err := Load("dgx_h10", read)
-	require.EqualError(t, err, `unknown topology "dgx_h10"; did you mean "dgx-h100"? (allowed: dgx-a100 dgx-h100 h200x2 pcie8), and no file of that name: open dgx_h10: file does not exist`)
+	require.EqualError(t, err, `unknown topology "dgx_h10"; did you mean "dgx-h100"? (allowed: dgx-a100 dgx-h100 h200x2 pcie8), and there is no file of that name`)
 	var parse *coll.ParseError
 	require.ErrorAs(t, err, &parse)
 	_, err = Load("dir/none.xml", read)
