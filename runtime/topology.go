@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,9 +76,12 @@ func readRegular(root fs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	path = strings.TrimPrefix(filepath.ToSlash(path), "/")
+	path = cmp.Or(strings.TrimPrefix(filepath.ToSlash(path), "/"), ".")
 	info, err := fs.Stat(root, path)
+	var cause *fs.PathError
 	switch {
+	case errors.As(err, &cause):
+		return nil, fmt.Errorf("%s: %w", name, cause.Err) // which has the path below root
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():

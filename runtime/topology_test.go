@@ -71,8 +71,9 @@ func TestTopologyVariables(t *testing.T) {
 	require.Contains(t, string(text), `<gpu dev="1" sm="90" rank="1"`)
 
 	for name, want := range map[string]string{
+		"/":                  "/ is no regular file",
 		"/topologies":        "no regular file",
-		"/topologies/no.xml": "file does not exist",
+		"/topologies/no.xml": "/topologies/no.xml: file does not exist",
 		"/bad.xml":           "/bad.xml:1:2: not XML",
 	} {
 		cfg := here(t, fstest.MapFS{"topologies/mine.xml": {}, "bad.xml": {Data: []byte("<"), Mode: 0o444}})
