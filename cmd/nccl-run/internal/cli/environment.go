@@ -71,24 +71,32 @@ func (e *environment) effective() []string {
 	return all
 }
 
+// wins says which variables flags override.
+func (e *environment) wins() []string {
+	var wins []string
+	for _, v := range ncclVariables(e.environ) {
+		name, value, _ := strings.Cut(v, "=")
+		if strings.TrimSpace(value) != "" && e.overridden[name] != "" {
+			wins = append(wins, fmt.Sprintf("%s over %s", e.overridden[name], v))
+		}
+	}
+	if wins == nil {
+		return nil
+	}
+	return []string{"flags win: " + strings.Join(wins, ", ")}
+}
+
 // notes says, once the library has asked for all that it honours, which variables
 // are set to no effect.
 func (e *environment) notes() []string {
-	var wins, ignored []string
+	var ignored []string
 	for _, v := range ncclVariables(e.environ) {
 		name, value, _ := strings.Cut(v, "=")
-		switch {
-		case strings.TrimSpace(value) == "" || slices.Contains(noSettings, name):
-		case e.overridden[name] != "":
-			wins = append(wins, fmt.Sprintf("%s over %s", e.overridden[name], v))
-		case !e.asked[name]:
+		if strings.TrimSpace(value) != "" && !slices.Contains(noSettings, name) && e.overridden[name] == "" && !e.asked[name] {
 			ignored = append(ignored, name)
 		}
 	}
-	var notes []string
-	if wins != nil {
-		notes = append(notes, "flags win: "+strings.Join(wins, ", "))
-	}
+	notes := e.wins()
 	if ignored != nil {
 		notes = append(notes, fmt.Sprintf("set, but not honoured here: %s; docs/ENVIRONMENT.md lists what is", strings.Join(ignored, " ")))
 	}

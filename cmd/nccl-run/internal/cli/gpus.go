@@ -68,7 +68,7 @@ func (g *gpus) system(p *Process, o *options) (*topo.System, error) {
 	if err != nil {
 		return nil, refusef("--device cuda: %w", err)
 	}
-	cfg, err := detection(p)
+	cfg, err := detection(lookup(p.Environ))
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +100,9 @@ func (g *gpus) lacking(system *topo.System, n int) string {
 	return ""
 }
 
-// detection returns what the variables say of how machines are seen.
-func detection(p *Process) (detect.Config, error) {
-	settings, err := nccl.ReadTopologySettings(lookup(p.Environ))
+// detection returns what the variables, by getenv, say of how machines are seen.
+func detection(getenv func(string) (string, bool)) (detect.Config, error) {
+	settings, err := nccl.ReadTopologySettings(getenv)
 	if err != nil {
 		return detect.Config{}, refused{err}
 	}
@@ -110,7 +110,7 @@ func detection(p *Process) (detect.Config, error) {
 	if err != nil {
 		return detect.Config{}, refused{err}
 	}
-	if visible, set := lookup(p.Environ)("CUDA_VISIBLE_DEVICES"); set {
+	if visible, set := getenv("CUDA_VISIBLE_DEVICES"); set {
 		cfg.Visible = &visible
 	}
 	return cfg, nil

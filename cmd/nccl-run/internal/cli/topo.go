@@ -31,9 +31,10 @@ Usage:
 
 const topoNotes = `
 NCCL_TOPO_FILE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA and NCCL_IB_DISABLE count as they
-do for communicators. To correct what is wrong: --dump a file, change it, and set
-NCCL_TOPO_FILE to its name. Formats: text, for people; xml, the topology file; json
-(docs/FORMATS.md); dot, for Graphviz; svg, a picture.
+do for communicators, CUDA_VISIBLE_DEVICES where CUDA cannot be asked. To correct
+what is wrong: --dump a file, change it, and set NCCL_TOPO_FILE to its name.
+Formats: text, for people; xml, the topology file; json (docs/FORMATS.md); dot, for
+Graphviz; svg, a picture.
 
 Exit status: 0; 1 the output could not be written; 2 the request was refused.
 `
@@ -70,7 +71,9 @@ func newTopo(p *Process) *cobra.Command {
 	add("format", "", choice(&o.format, "name", "format", "text", "xml", "json", "dot", "svg"), "text, xml, json, dot or svg (default text)")
 	add("diff", "", text(&o.diff, "file"), "list instead in what the topology file differs from another, such as the one that NCCL wrote here")
 	add("dump", "", text(&o.dump, "file"), "also write the topology file that NCCL would write")
-	cmd := newCommand("topo", flags.help(topoIntro, topoNotes), func(*cobra.Command) error { return showTopo(p, o) })
+	cmd := newCommand("topo", flags.help(topoIntro, topoNotes), func(cmd *cobra.Command) error {
+		return showTopo(p, o, newEnvironment(p.Environ, cmd.Flags()))
+	})
 	flags.addTo(cmd.Flags())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(flags, err) })
 	capture := newCommand("capture", captureHelp, nil)
@@ -87,10 +90,17 @@ func newTopo(p *Process) *cobra.Command {
 }
 
 // showTopo finds the machine and writes it.
-func showTopo(p *Process, o *topoOptions) error {
-	system, facts, err := o.find(p)
+func showTopo(p *Process, o *topoOptions, env *environment) error {
+	system, facts, err := o.find(p, env)
 	if err != nil {
 		return err
+	}
+	notes := env.wins()
+	if o.diff != "" || o.format == "xml" || o.format == "dot" {
+		notes = append(notes, unsaid(facts)...)
+	}
+	for _, note := range notes {
+		fmt.Fprintln(p.Stderr, "nccl-run:", note)
 	}
 	if o.dump != "" {
 		var text bytes.Buffer
@@ -121,6 +131,20 @@ func showTopo(p *Process, o *topoOptions) error {
 	return nil
 }
 
+// unsaid says that there are facts that need a look, where they are not shown.
+func unsaid(facts []detect.Fact) []string {
+	n := 0
+	for _, f := range facts {
+		if f.Why != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d facts are assumed, or odd; --format text says which", n)}
+}
+
 // compare lists in what the machine differs from a topology file.
 func (o *topoOptions) compare(w io.Writer, system *topo.System) error {
 	data, err := readInput(o.diff)
@@ -144,8 +168,8 @@ func (o *topoOptions) compare(w io.Writer, system *topo.System) error {
 }
 
 // find returns the machine, and what is said of it.
-func (o *topoOptions) find(p *Process) (*topo.System, []detect.Fact, error) {
-	cfg, err := detection(p)
+func (o *topoOptions) find(p *Process, env *environment) (*topo.System, []detect.Fact, error) {
+	cfg, err := detection(env.lookup)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,13 +214,11 @@ func (o *topoOptions) source(p *Process) (detect.Source, error) {
 		return detect.Source{}, err
 	}
 	if o.nvml != "" {
-		f, err := os.Open(o.nvml)
+		data, err := readInput(o.nvml)
 		if err != nil {
 			return detect.Source{}, refusef("--nvml: %w", err)
 		}
-		// It was only read: closing it has nothing to report.
-		defer func() { _ = f.Close() }()
-		snapshot, err := nvml.ReadSnapshot(f)
+		snapshot, err := nvml.ReadSnapshot(bytes.NewReader(data))
 		if err != nil {
 			return detect.Source{}, refusef("--nvml %s: %w", o.nvml, err)
 		}

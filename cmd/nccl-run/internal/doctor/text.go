@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 )
 
 // WriteText writes the report for people: a line for each thing found, then what
@@ -110,7 +112,7 @@ func (t *text) topology(found Topology) {
 		t.row("", "%s", n)
 	}
 	if len(found.Notes) > 0 {
-		t.row("", "to correct this: nccl-run topo --dump FILE, change FILE, and set NCCL_TOPO_FILE to its name")
+		t.row("", "%s", report.Correct)
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	topologyVersion = 1
 )
 
+// Correct says how what was detected is corrected.
+const Correct = "to correct this: nccl-run topo --dump FILE, change FILE, and set NCCL_TOPO_FILE to its name"
+
 // Topology is what nccl-run topo found, in the form of the JSON document of
 // docs/FORMATS.md.
 type Topology struct {
@@ -153,6 +156,9 @@ func WriteTopology(w io.Writer, s *topo.System, facts []detect.Fact) error {
 				text = n.In(s.Name)
 			}
 			b.WriteString("  " + text + "\n")
+		}
+		if len(facts) > 0 {
+			b.WriteString("  " + Correct + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
