@@ -138,7 +138,7 @@ func TestNonsense(t *testing.T) {
 		"speed":           {"max_link_speed", "banana", `link_speed; sysfs says "banana", so 6 Gbit/s`},
 		"speed and more":  {"max_link_speed", "32.0 GT/s <&\"", `link_speed; sysfs says "32.0 GT/s <&\"", so 6 Gbit/s`},
 		"speed, negative": {"max_link_speed", "-5 GT/s", `link_speed; sysfs says "-5 GT/s", so 6 Gbit/s`},
-		"speed, escape":   {"max_link_speed", "32.0 GT/s\x1b[2J", "link_speed; nothing tells it, so 6 Gbit/s"},
+		"speed, escape":   {"max_link_speed", "32.0 GT/s\x1b[2J", "link_speed; sysfs tells none, it holds no line of text, so 6 Gbit/s"},
 		"width 0":         {"max_link_width", "0", `link_width; sysfs says "0", so 16 lanes`},
 		"width, large":    {"max_link_width", "4294967297", `link_width; sysfs says "4294967297", so 16 lanes`},
 		"node":            {"numa_node", "9999", "NUMA node 9999; sysfs says so, but has no such node"},

@@ -186,7 +186,7 @@ func (b *builder) noCUDA() string {
 
 // noGPU is the error of a machine without one.
 func (b *builder) noGPU() error {
-	why := "CUDA has none"
+	why, what := "CUDA has none", "give a description of a machine (nccl-run: --topo)"
 	if b.src.GPUs == nil {
 		why = b.noCUDA() + ", and NVML has none"
 		if b.src.NoNVML != nil {
@@ -194,12 +194,13 @@ func (b *builder) noGPU() error {
 		}
 		if b.cfg.Visible != nil && len(b.managed) > 0 {
 			why = fmt.Sprintf("%s, and %s=%s of NVML's GPUs", b.noCUDA(), visibleVariable, b.leaves(0))
+			what = "change " + visibleVariable
 		}
 	}
 	if len(b.unmanaged) > 0 {
 		why += "; " + strings.Join(b.unmanaged, "; ")
 	}
-	return result.New(result.SystemError, opDetect, "no GPU: %s; give a description of a machine (nccl-run: --topo)", why)
+	return result.New(result.SystemError, opDetect, "no GPU: %s; %s", why, what)
 }
 
 // gpu adds the elements of rank's GPU.

@@ -1,7 +1,9 @@
 package detect
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -207,11 +209,12 @@ const maxWidth = 64
 // port above it can.
 func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 	var speeds, widths [2]string
+	var noSpeed, noWidth error // of the device
 	if known {
-		for i, folder := range []string{at, path.Dir(at)} {
-			speeds[i], _ = b.text(folder + "/max_link_speed")
-			widths[i], _ = b.text(folder + "/max_link_width")
-		}
+		speeds[0], noSpeed = b.text(at + "/max_link_speed")
+		widths[0], noWidth = b.text(at + "/max_link_width")
+		speeds[1], _ = b.text(path.Dir(at) + "/max_link_speed")
+		widths[1], _ = b.text(path.Dir(at) + "/max_link_width")
 	}
 	nvml, hasNVML := b.nvmlLink(e.BusID("busid"))
 	if !e.Has("link_speed") {
@@ -224,7 +227,7 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 			b.measured(subject, "link_speed", e.Text("link_speed"), fromNVML)
 		default:
 			e.Set("link_speed", unknownSpeed)
-			b.assumed(subject, "link_speed", unknownSpeed, untold(speeds[0])+", so 6 Gbit/s a lane are taken")
+			b.assumed(subject, "link_speed", unknownSpeed, untold(speeds[0], noSpeed)+", so 6 Gbit/s a lane are taken")
 		}
 	}
 	if e.Has("link_width") {
@@ -244,16 +247,19 @@ func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 		b.measured(subject, "link_width", e.Text("link_width"), fromNVML)
 	default:
 		e.Set("link_width", unknownWidth)
-		b.assumed(subject, "link_width", "", untold(widths[0])+", so 16 lanes are taken")
+		b.assumed(subject, "link_width", "", untold(widths[0], noWidth)+", so 16 lanes are taken")
 	}
 }
 
-// untold says of what sysfs has of a link that it is of no use.
-func untold(text string) string {
-	if text == "" {
-		return "nothing tells it"
+// untold says of what sysfs has of a link, or why it has nothing, that it is of no use.
+func untold(text string, err error) string {
+	switch {
+	case text != "":
+		return "sysfs says " + shown(text)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "sysfs tells none, " + reason(err)
 	}
-	return "sysfs says " + shown(text)
+	return "nothing tells it"
 }
 
 // onRootBus reports whether the device at a path has no bridge above it, as in

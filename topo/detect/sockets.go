@@ -72,7 +72,11 @@ func (b *builder) sockets() []port {
 func (b *builder) carries(name string) bool {
 	folder := path.Join(netFolder, name)
 	state, err := b.text(folder + "/operstate")
-	if err != nil || state != "up" && state != "unknown" {
+	switch {
+	case err != nil && name != bondingMasters:
+		b.odd("port "+name, "state", "not used", fromSysfs, "operstate: "+reason(err))
+		return false
+	case err != nil || state != "up" && state != "unknown":
 		return false
 	}
 	if b.exists(folder + "/master") {
@@ -88,6 +92,9 @@ func (b *builder) carries(name string) bool {
 
 // flagUp is the flag of an interface that is up (IFF_UP, netdevice(7)).
 const flagUp = 1
+
+// bondingMasters is a file among the interfaces.
+const bondingMasters = "bonding_masters"
 
 // loopback is the interface of the host to itself.
 const loopback = "lo"

@@ -2,7 +2,9 @@ package detect
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -49,6 +51,9 @@ type port struct {
 func (b *builder) verbs() []port {
 	names, err := b.entries(verbsFolder)
 	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			b.assumed("RDMA devices", "ports", "none", verbsFolder+": "+reason(err))
+		}
 		return nil
 	}
 	slices.SortFunc(names, natural)
@@ -66,6 +71,9 @@ func (b *builder) verbs() []port {
 		for _, number := range numbers {
 			at := folder + "/ports/" + number
 			state, err := b.text(at + "/state")
+			if err != nil {
+				b.odd("port "+name, "state", "not used", fromSysfs, "state: "+reason(err))
+			}
 			if err != nil || !strings.HasSuffix(state, "ACTIVE") || !b.cfg.Nets.verbs(name, number) {
 				continue
 			}
@@ -257,7 +265,7 @@ func (b *builder) nic(p port) *topo.Element {
 		bus, _ := topo.ParseBusID(path.Base(p.device))
 		parent = b.device(bus, "card", "0x02")
 	} else {
-		b.measured("port "+p.name, "place", "no PCI device, so it is put below NUMA node "+parent.Text("numaid"), fromSysfs)
+		b.measured("port "+p.name, "place", "no PCI device, so below NUMA node "+parent.Text("numaid"), fromSysfs)
 	}
 	if e := firstChild(parent, topo.ElemNIC); e != nil {
 		return e
