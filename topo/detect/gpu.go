@@ -11,9 +11,8 @@ import (
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// Bounds of a topology file, and of a host.
+// Bounds of a topology file.
 const (
-	maxGPUs      = 1024
 	maxSM        = 999
 	maxC2CLinks  = 1024
 	maxC2CLinkBW = 1 << 24 // MB/s
@@ -150,8 +149,8 @@ func (b *builder) chooseGPUs() error {
 	if len(b.gpus) == 0 {
 		return b.noGPU()
 	}
-	if len(b.gpus) > maxGPUs {
-		return result.New(result.InvalidArgument, opDetect, "%d GPUs; at most %d are supported", len(b.gpus), maxGPUs)
+	if len(b.gpus) > topo.MaxGPUs {
+		return result.New(result.InvalidArgument, opDetect, "%d GPUs; at most %d are supported", len(b.gpus), topo.MaxGPUs)
 	}
 	// With NVML for some GPUs only, its indices and CUDA's ordinals may clash.
 	if slices.ContainsFunc(b.gpus, func(g *gpu) bool { return g.nvml == nil }) {

@@ -206,7 +206,8 @@ const (
 const maxWidth = 64
 
 // link sets what a device's link carries: the least of what the device and the
-// port above it can.
+// port above it can (NCCL up to v2.30.4 src/graph/xml.cc; v2.30.7 asks NVML what a
+// GPU's link carries now, and at rest that is less).
 func (b *builder) link(e *topo.Element, subject, at string, known bool) {
 	var speeds, widths [2]string
 	var noSpeed, noWidth error // of the device
