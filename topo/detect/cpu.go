@@ -8,6 +8,9 @@ import (
 	"github.com/ncclgo/ncclgo/topo"
 )
 
+// cpuFile says what the CPUs are.
+const cpuFile = "proc/cpuinfo"
+
 // numaUnknown is the NUMA node of what has none that is known.
 const numaUnknown = "-1"
 
@@ -32,7 +35,7 @@ func (b *builder) cpus() *cpuKind {
 // readKind reads what the CPUs are.
 func (b *builder) readKind() cpuKind {
 	const subject = "CPUs"
-	at, err := b.resolve("proc/cpuinfo")
+	at, err := b.resolve(cpuFile)
 	var info []byte
 	if err == nil {
 		info, err = b.read(at, cpuBytes)

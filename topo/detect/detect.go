@@ -13,8 +13,9 @@ const opDetect = "detect topology"
 
 // Source is a machine to look at.
 type Source struct {
-	// Files has the machine's folders sys, proc and var, as os.DirFS("/") does. Nil:
-	// nothing can be read.
+	// Files has the machine's folders sys, proc and var, as os.DirFS("/") does. It
+	// should be an fs.StatFS: what opens a pipe to look at it waits. Nil: nothing can be
+	// read.
 	Files fs.FS
 	// Arch is the machine's architecture by Go's name ("amd64"), or "": what
 	// /proc/cpuinfo tells.

@@ -27,7 +27,7 @@ func (f *Fact) Assumed() bool { return f.From == "" }
 // Places that facts come from.
 const (
 	fromSysfs = "sysfs"
-	fromProc  = "/proc/cpuinfo"
+	fromProc  = "/" + cpuFile
 	fromNVML  = "NVML"
 	fromCUDA  = "CUDA"
 

@@ -37,14 +37,20 @@ var identity = []string{"vendor", "device", "subsystem_vendor", "subsystem_devic
 // device returns the pci element of an address, below those that it is below in
 // the machine. kind names it in facts; class is its class where sysfs tells none.
 func (b *builder) device(bus topo.BusID, kind, class string) *topo.Element {
+	e := b.element(bus)
+	b.init(e, "class", class)
+	b.fillPCI(e, kind)
+	return e
+}
+
+// element returns the pci element of an address, which may have no parent yet.
+func (b *builder) element(bus topo.BusID) *topo.Element {
 	e := b.pci[bus]
 	if e == nil {
 		e = &topo.Element{Name: topo.ElemPCI}
 		e.Set("busid", bus.String())
 		b.pci[bus] = e
 	}
-	b.init(e, "class", class)
-	b.fillPCI(e, kind)
 	return e
 }
 
@@ -69,32 +75,13 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 		e.Set("class", classPCIBridge)
 		b.assumed(subject, "class", classPCIBridge, "nothing tells it, and something is below it")
 	}
-	for _, name := range identity {
-		if e.Has(name) {
-			continue
-		}
-		value := ""
-		if err == nil {
-			value, _ = b.text(at + "/" + name)
-		}
-		if !isCode(value) {
-			value = ""
-		}
-		from := fromSysfs
-		if value == "" {
-			value, from = b.nvmlIdentity(bus)[name], fromNVML
-		}
-		if value != "" {
-			e.Set(name, value)
-			b.measured(subject, name, value, from)
-		}
-	}
+	b.identify(e, subject, at, err == nil)
 	b.link(e, subject, at, err == nil)
 	if e.Text("vendor") == bcmVendor {
 		b.joined(e)
 	}
 	if b.parents[e] == nil {
-		b.attach(e, subject, at, err == nil)
+		b.adopt(b.above(e, subject, at, err == nil), e)
 	}
 	switch parent := b.parents[e]; parent.Name {
 	case topo.ElemPCI:
@@ -125,31 +112,44 @@ var code = regexp.MustCompile(`^(0x)?[0-9a-fA-F]{1,8}$`)
 // isCode reports whether a text is a number of that form.
 func isCode(text string) bool { return code.MatchString(text) }
 
-// attach puts a device below what it is below at path at.
-func (b *builder) attach(e *topo.Element, subject, at string, known bool) {
-	if !known {
-		b.adopt(b.cpu(numaUnknown), e)
-		return
-	}
-	up := path.Dir(at)
-	if isAddress(path.Base(up)) && isAddress(path.Base(path.Dir(up))) {
-		// The error is none: the name is an address.
-		bus, _ := topo.ParseBusID(path.Base(path.Dir(up)))
-		parent := b.pci[bus]
-		if parent == nil {
-			parent = &topo.Element{Name: topo.ElemPCI}
-			parent.Set("busid", bus.String())
-			b.pci[bus] = parent
+// identify says what a device is, as sysfs has it, else NVML.
+func (b *builder) identify(e *topo.Element, subject, at string, known bool) {
+	byNVML := b.nvmlIdentity(e.BusID("busid"))
+	for _, name := range identity {
+		if e.Has(name) {
+			continue
 		}
-		if !b.isGPU(bus) && !b.below(parent, e) {
-			b.adopt(parent, e)
-			return
+		value, from := byNVML[name], fromNVML
+		if known {
+			if text, err := b.text(at + "/" + name); err == nil && isCode(text) {
+				value, from = text, fromSysfs
+			}
 		}
-		b.odd(subject, "place", "below NUMA node "+numaUnknown, fromSysfs, "it has the device below "+bus.String()+", which is a GPU or below the device")
-		b.adopt(b.cpu(numaUnknown), e)
-		return
+		if value != "" {
+			e.Set(name, value)
+			b.measured(subject, name, value, from)
+		}
 	}
-	b.adopt(b.cpu(b.numa(subject, at)), e)
+}
+
+// above returns the element that the device at a path is below.
+func (b *builder) above(e *topo.Element, subject, at string, known bool) *topo.Element {
+	port := path.Dir(at)
+	up := path.Base(path.Dir(port))
+	switch {
+	case !known:
+		return b.cpu(numaUnknown)
+	case !isAddress(path.Base(port)) || !isAddress(up):
+		return b.cpu(b.numa(subject, at))
+	}
+	// The error is none: the name is an address.
+	bus, _ := topo.ParseBusID(up)
+	parent := b.element(bus)
+	if b.isGPU(bus) || b.below(parent, e) {
+		b.odd(subject, "place", "below NUMA node "+numaUnknown, fromSysfs, "it has the device below "+up+", which is a GPU or below the device")
+		return b.cpu(numaUnknown)
+	}
+	return parent
 }
 
 // below reports whether an element is another one, or somewhere below it.

@@ -31,6 +31,16 @@ func (b below) Open(name string) (fs.File, error) {
 	return b.FS.Open(inside)
 }
 
+// Stat says what a file is. Without it fs.Stat would open the file, and wait if it is
+// a pipe.
+func (b below) Stat(name string) (fs.FileInfo, error) {
+	inside, err := b.inside("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Stat(b.FS, inside)
+}
+
 // ReadLink returns where a symbolic link leads.
 func (b below) ReadLink(name string) (string, error) {
 	inside, err := b.inside("readlink", name)
