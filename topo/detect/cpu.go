@@ -64,7 +64,7 @@ func (b *builder) readKind() cpuKind {
 	k := cpuKind{arch: archNames[b.src.Arch]}
 	switch {
 	case k.arch != "":
-		b.measured(subject, "arch", k.arch, "this program")
+		b.measured(subject, "arch", k.arch, "build")
 	case arm:
 		k.arch = "arm64"
 		b.measured(subject, "arch", k.arch, fromProc)

@@ -104,6 +104,7 @@ type builder struct {
 
 	managed     []*managed
 	unmanaged   []string // why NVML's other GPUs are not there
+	noNVML      string   // why a GPU is none of NVML's
 	gpus        []*gpu   // by rank
 	fileGPUs    []*topo.Element
 	notesOfFile []topo.Note

@@ -13,7 +13,7 @@
 // [*result.Error]: there is no GPU, or two at one address.
 //
 // Start reading at [Detect]. pci.go finds the way from a device to its CPU, gpu.go
-// and nvlink.go what hangs at a GPU, verbs.go and sockets.go network ports,
-// merge.go what a topology file has to say, files.go how a file is read that may
-// be anything.
+// and nvlink.go what hangs at a GPU, ports.go network ports, which verbs.go and
+// sockets.go list, merge.go what a topology file has to say, files.go how a file is
+// read that may be anything, scrub.go what captures do not have.
 package detect

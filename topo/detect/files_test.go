@@ -189,7 +189,7 @@ func TestNVMLThatFails(t *testing.T) {
 	l.src.NVML = mute{}
 	m, err = Detect(l.src, Config{})
 	require.NoError(t, err)
-	require.Contains(t, documents(t, m), "assumed: GPUs: NVLinks none; NVML tells nothing, gone")
+	require.Contains(t, documents(t, m), "assumed: GPU 0000:16:00.0, 0000:26:00.0: NVLinks none; NVML tells nothing, gone")
 	l.src.GPUs = nil
 	_, err = Detect(l.src, Config{})
 	require.ErrorIs(t, err, result.ErrSystem)

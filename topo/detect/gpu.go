@@ -51,18 +51,17 @@ type managed struct {
 
 // askNVML asks NVML for all GPUs. What it does not tell is assumed.
 func (b *builder) askNVML() {
-	const subject = "GPUs"
+	b.noNVML = "NVML does not know it"
 	if b.src.NVML == nil {
-		why := "nobody asked NVML"
+		b.noNVML = "nobody asked NVML"
 		if b.src.NoNVML != nil {
-			why = "NVML tells nothing, " + b.src.NoNVML.Error()
+			b.noNVML = "NVML tells nothing, " + b.src.NoNVML.Error()
 		}
-		b.assumed(subject, "NVLinks", "none", why)
 		return
 	}
 	n, err := b.src.NVML.NumDevices()
 	if err != nil {
-		b.assumed(subject, "NVLinks", "none", "NVML tells nothing, "+err.Error())
+		b.noNVML = "NVML tells nothing, " + err.Error()
 		return
 	}
 	for i := range n {
@@ -71,7 +70,9 @@ func (b *builder) askNVML() {
 			m.bus, err = topo.ParseBusID(m.BusID)
 		}
 		if err != nil {
-			b.unmanaged = append(b.unmanaged, fmt.Sprintf("NVML does not reach its GPU %d, %v", i, err))
+			unreached := fmt.Sprintf("NVML does not reach its GPU %d, %v", i, err)
+			b.noNVML += "; " + unreached
+			b.unmanaged = append(b.unmanaged, unreached)
 			continue
 		}
 		if other := b.manager(m.bus); other != nil {
@@ -167,9 +168,6 @@ func (b *builder) chooseGPUs() error {
 				return result.New(result.InvalidArgument, opDetect,
 					"two GPUs at %v; partitions of one GPU (MIG) cannot access each other: use one rank, or whole GPUs", g.bus)
 			}
-		}
-		if len(b.managed) > 0 && g.nvml == nil {
-			b.assumed(g.subject(), "NVLinks", "none", strings.Join(append([]string{"NVML does not know it"}, b.unmanaged...), "; "))
 		}
 	}
 	return nil

@@ -223,3 +223,67 @@ func TestNoFiles(t *testing.T) {
 	_, err = Detect(Source{Files: fstest.MapFS{}}, Config{})
 	require.ErrorContains(t, err, "no GPU: nobody asked CUDA")
 }
+
+// Once a file says what was assumed, nothing is assumed any more.
+func TestFileSettles(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing but CUDA": "cuda 0000:16:00.0 sm=90\ncuda 0000:26:00.0 sm=90\nnonvml no NVML\n",
+		"nothing but NVML": "nvml 0000:16:00.0 sm=90\nnvml 0000:26:00.0 sm=90\n",
+		"network ports":    twoGPUs + "net eth0 virtual operstate=up\n",
+		"RDMA devices":     twoGPUs + "ib mlx5_0 pci0000:35/0000:35:00.0/0000:36:00.0 rate=? state=4:_ACTIVE\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := parseLayout(t, text)
+			m, err := Detect(l.src, Config{})
+			require.NoError(t, err)
+			require.Contains(t, documents(t, m), "assumed: ")
+			file := m.Document
+			file.Name, file.Notes = "settled.xml", nil
+			var settle func(e *topo.Element)
+			settle = func(e *topo.Element) {
+				for _, lacks := range []struct{ elem, attr, value string }{
+					{topo.ElemPCI, "link_speed", "32.0 GT/s PCIe"}, {topo.ElemCPU, "affinity", "ff"}, {topo.ElemNet, "guid", "0x7"},
+				} {
+					if e.Name == lacks.elem && e.Text(lacks.attr) == "" {
+						e.Set(lacks.attr, lacks.value)
+					}
+				}
+				if e.Name == topo.ElemGPU && firstChild(e, topo.ElemNVLink) == nil {
+					link := &topo.Element{Name: topo.ElemNVLink}
+					link.Set("target", "0000:06:00.0")
+					link.Set("count", "4")
+					link.Set("tclass", classSwitch)
+					e.Children = append(e.Children, link)
+				}
+				for _, c := range e.Children {
+					settle(c)
+				}
+			}
+			settle(file.Root)
+			m, err = Detect(l.src, Config{File: file})
+			require.NoError(t, err)
+			for _, f := range m.Facts {
+				// Which GPU is which rank is no matter of a file.
+				if f.Name != "order of ranks" && f.Subject != "network interfaces" {
+					require.False(t, f.Assumed(), "%+v", f)
+				}
+			}
+		})
+	}
+}
+
+// Ports of a file that are not there take no part, and a note says so.
+func TestFileWithOtherPorts(t *testing.T) {
+	l := parseLayout(t, twoGPUs+"net eth0 virtual operstate=up speed=1000\n")
+	file, err := topo.Parse("other.xml", []byte(`<system version="1"><cpu numaid="0" arch="arm64"><nic>
+<net name="eth1" dev="0" speed="1000"/><net name="eth0" dev="1" speed="7000"/></nic></cpu></system>`))
+	require.NoError(t, err)
+	m, err := Detect(l.src, Config{File: file})
+	require.NoError(t, err)
+	got := documents(t, m)
+	require.Contains(t, got, `<net name="eth0" dev="0" speed="7000"`)
+	require.Contains(t, got, "other.xml: port eth1: dev none; it is not a port here, so it is left out")
+	for _, f := range m.Facts {
+		require.False(t, f.Subject == "port eth0" && f.Name == "speed", "the file says it: %+v", f)
+	}
+}

@@ -26,6 +26,7 @@ const (
 // with one target together, in the order of their numbers.
 func (b *builder) nvlinks(g *gpu, e *topo.Element) {
 	if g.nvml == nil {
+		b.assumed(g.subject(), "NVLinks", "none", b.noNVML)
 		return
 	}
 	links, known := g.nvml.links.Get()

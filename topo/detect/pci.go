@@ -38,8 +38,7 @@ var identity = []string{"vendor", "device", "subsystem_vendor", "subsystem_devic
 // the machine. kind names it in facts; class is its class where sysfs tells none.
 func (b *builder) device(bus topo.BusID, kind, class string) *topo.Element {
 	e := b.element(bus)
-	b.init(e, "class", class)
-	b.fillPCI(e, kind)
+	b.fillPCI(e, kind, class)
 	return e
 }
 
@@ -58,7 +57,7 @@ func (b *builder) element(bus topo.BusID) *topo.Element {
 // its parent too: what lies between the device and its CPU, two steps of sysfs at
 // a time, since a switch is two bridges there (ncclTopoGetXmlFromSys, NCCL v2.30
 // src/graph/xml.cc).
-func (b *builder) fillPCI(e *topo.Element, kind string) {
+func (b *builder) fillPCI(e *topo.Element, kind, class string) {
 	if b.filled[e] {
 		return
 	}
@@ -66,15 +65,10 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	bus := e.BusID("busid")
 	at, err := b.resolve(pciFolder + bus.String())
 	subject := kind + " " + bus.String()
-	if err != nil {
+	if err != nil && b.parents[e] == nil {
 		b.assumed(subject, "place", "below NUMA node "+numaUnknown, "sysfs does not list it, "+reason(err))
-	} else {
-		b.class(e, subject, at)
 	}
-	if !e.Has("class") {
-		e.Set("class", classPCIBridge)
-		b.assumed(subject, "class", classPCIBridge, "nothing tells it, and something is below it")
-	}
+	b.class(e, subject, at, err == nil, class)
 	b.identify(e, subject, at, err == nil)
 	b.link(e, subject, at, err == nil)
 	if e.Text("vendor") == bcmVendor {
@@ -85,24 +79,37 @@ func (b *builder) fillPCI(e *topo.Element, kind string) {
 	}
 	switch parent := b.parents[e]; parent.Name {
 	case topo.ElemPCI:
-		b.fillPCI(parent, "switch")
+		b.fillPCI(parent, "switch", "")
 	case topo.ElemCPU:
 		b.fillCPU(parent)
 	}
 }
 
-// class sets the class that sysfs has of the device at a path.
-func (b *builder) class(e *topo.Element, subject, at string) {
-	class, err := b.text(at + "/class")
-	if err == nil && !isCode(class) {
-		err = fmt.Errorf("%s is no class", shown(class))
+// class sets the class of a device: the one that sysfs has, which wins over a file's,
+// else the one given, else, if there is none, that of a bridge.
+func (b *builder) class(e *topo.Element, subject, at string, known bool, class string) {
+	why := ""
+	if known {
+		text, err := b.text(at + "/class")
+		if err == nil && !isCode(text) {
+			err = fmt.Errorf("%s is no class", shown(text))
+		}
+		if err == nil {
+			e.Set("class", text)
+			b.measured(subject, "class", text, fromSysfs)
+			return
+		}
+		why = "class: " + reason(err)
 	}
-	switch {
-	case err == nil:
-		e.Set("class", class)
-		b.measured(subject, "class", class, fromSysfs)
-	case e.Has("class"):
-		b.assumed(subject, "class", e.Text("class"), "class: "+reason(err))
+	if e.Has("class") {
+		return
+	}
+	if class == "" {
+		class, why = classPCIBridge, "nothing tells it, and something is below it"
+	}
+	e.Set("class", class)
+	if why != "" {
+		b.assumed(subject, "class", class, why)
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 )
 
 // Sockets of NCCL (NCCL v2.30 src/transport/net_socket.cc): at most 16 interfaces,
-// each with as many connections, and 10 Gbit/s if it does not know its speed.
+// each with as many connections.
 const (
-	maxInterfaces  = 16
-	socketMaxConn  = "65536"
-	unknownEthMbps = 10000
+	maxInterfaces = 16
+	socketMaxConn = "65536"
 )
 
 // netFolder is where sysfs lists network interfaces.
@@ -57,12 +56,11 @@ func (b *builder) sockets() []port {
 	}
 	var ports []port
 	for i, n := range all {
-		mbps, from := b.speed(n.name)
 		ports = append(ports, port{
-			name: n.name, device: b.interfaceDevice(n.name), mbps: mbps, from: from,
-			number: "0", guid: "0x" + strconv.FormatInt(int64(i), 16), maxConn: socketMaxConn, gdr: "0",
+			name: n.name, device: b.interfaceDevice(n.name), doubt: "NCCL leaves out interfaces without an address, and sysfs does not tell which have one",
+			speed: b.speed(n.name), number: said{value: "0"},
+			guid: said{value: "0x" + strconv.FormatInt(int64(i), 16)}, maxConn: said{value: socketMaxConn}, gdr: said{value: "0"},
 		})
-		b.assumed("port "+n.name, "has an address", "", "sysfs does not tell, and NCCL leaves out interfaces without")
 	}
 	return ports
 }
@@ -100,17 +98,15 @@ const bondingMasters = "bonding_masters"
 const loopback = "lo"
 
 // speed returns the speed of an interface in Mbit/s.
-func (b *builder) speed(name string) (mbps int, from string) {
+func (b *builder) speed(name string) said {
 	n, err := b.integer(path.Join(netFolder, name, "speed"))
-	if err == nil && n > 0 {
-		return n, fromSysfs
+	switch {
+	case err != nil:
+		return unknownSpeedOf("speed: " + reason(err))
+	case n <= 0:
+		return unknownSpeedOf("it says that it does not know its speed, as virtual ones do")
 	}
-	why := "it says that it does not know its speed, as virtual ones do"
-	if err != nil {
-		why = "speed: " + reason(err)
-	}
-	b.assumed("port "+name, "speed", strconv.Itoa(unknownEthMbps), why)
-	return unknownEthMbps, ""
+	return said{value: strconv.Itoa(n), from: fromSysfs}
 }
 
 // interfaceDevice returns the sysfs folder of the PCI device that an interface

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/ncclgo/ncclgo/topo"
 )
 
 // verbsFolder is where sysfs lists the devices of RDMA verbs.
@@ -35,18 +34,6 @@ var peerModules = []string{
 	"sys/module/nvidia_peermem/version",
 }
 
-// port is a network port.
-type port struct {
-	name    string
-	device  string // sysfs folder of its PCI device, "" if it has none
-	mbps    int
-	from    string // who told the speed, "" if nobody
-	number  string
-	guid    string
-	maxConn string
-	gdr     string
-}
-
 // verbs returns the active ports of RDMA devices.
 func (b *builder) verbs() []port {
 	names, err := b.entries(verbsFolder)
@@ -57,7 +44,7 @@ func (b *builder) verbs() []port {
 		return nil
 	}
 	slices.SortFunc(names, natural)
-	gdr := ""
+	var gdr said
 	cards := map[string]int{}
 	var ports []port
 	for _, name := range names {
@@ -86,18 +73,16 @@ func (b *builder) verbs() []port {
 				b.odd("RDMA devices", "ports", strconv.Itoa(maxVerbs), fromSysfs, "there are more; name those to use with NCCL_IB_HCA")
 				return ports
 			}
-			if gdr == "" {
+			if gdr == (said{}) {
 				gdr = b.netGDR()
 			}
-			p := port{name: name, device: b.card(folder), maxConn: verbsMaxConn, gdr: gdr}
-			p.mbps, p.from = b.rate(name, at)
-			p.guid = b.guid(name, folder)
+			p := port{name: name, device: b.card(folder), speed: b.rate(at), guid: b.guid(folder), gdr: gdr}
+			p.maxConn = said{value: verbsMaxConn, why: "sysfs does not tell, and it matters to communicators of so many ranks only"}
 			n, _ := strconv.Atoi(number)
-			p.number = strconv.Itoa(n + cards[p.device])
+			p.number = said{value: strconv.Itoa(n + cards[p.device])}
 			if p.device != "" {
 				cards[p.device]++
 			}
-			b.assumed("port "+name, "maxconn", verbsMaxConn, "sysfs does not tell, and it matters to communicators of so many ranks only")
 			ports = append(ports, p)
 		}
 	}
@@ -124,46 +109,36 @@ func (b *builder) card(folder string) string {
 }
 
 // rate returns the speed of a port in Mbit/s: "400 Gb/sec (4X NDR)".
-func (b *builder) rate(name, at string) (mbps int, from string) {
+func (b *builder) rate(at string) said {
 	text, err := b.text(at + "/rate")
 	number, unit, _ := strings.Cut(text, " ")
 	gbps, errNumber := strconv.ParseFloat(number, 64)
-	if err == nil && errNumber == nil && gbps > 0 && gbps < 1e5 && strings.HasPrefix(unit, "Gb/sec") {
-		return int(gbps * 1000), fromSysfs
+	switch {
+	case err != nil:
+		return unknownSpeedOf("rate: " + reason(err))
+	case errNumber != nil || gbps <= 0 || gbps >= 1e5 || !strings.HasPrefix(unit, "Gb/sec"):
+		return unknownSpeedOf(fmt.Sprintf("rate: %s is none", shown(text)))
 	}
-	why := fmt.Sprintf("rate: %s is none", shown(text))
-	if err != nil {
-		why = "rate: " + reason(err)
-	}
-	b.assumed("port "+name, "speed", strconv.Itoa(unknownEthMbps), why)
-	return unknownEthMbps, ""
+	return said{value: strconv.Itoa(int(gbps * 1000)), from: fromSysfs}
 }
 
 // guid returns what the ports of one card have in common. The device keeps its
 // bytes in the order of networks, and NCCL reads them as a number of the host.
-func (b *builder) guid(name, folder string) string {
+func (b *builder) guid(folder string) said {
 	text, err := b.text(path.Join(folder, guidFile))
 	v, errNumber := strconv.ParseUint(strings.ReplaceAll(text, ":", ""), 16, 64)
 	if err != nil || errNumber != nil {
-		b.assumed("port "+name, "guid", "its own", guidFile+" tells none")
-		return ""
+		return said{why: guidFile + " tells none, so it has a card of its own"}
 	}
-	var swapped uint64
-	for range 8 {
-		swapped = swapped<<8 | v&0xff
-		v >>= 8
-	}
-	return fmt.Sprintf("0x%x", swapped)
+	return said{value: fmt.Sprintf("0x%x", bits.ReverseBytes64(v))}
 }
 
 // netGDR says whether RDMA devices may access the memory of GPUs: the kernel lets
 // them, or the driver hands it out as dma-buf.
-func (b *builder) netGDR() string {
-	const subject = "RDMA devices"
+func (b *builder) netGDR() said {
 	for _, file := range peerModules {
 		if b.exists(file) {
-			b.measured(subject, "gdr", "1", "/"+file)
-			return "1"
+			return said{value: "1", from: "/" + file}
 		}
 	}
 	asked := true
@@ -171,16 +146,13 @@ func (b *builder) netGDR() string {
 		if g.cuda == nil {
 			asked = false
 		} else if !g.cuda.DMABuf {
-			b.measured(subject, "gdr", "0", fromCUDA)
-			return "0"
+			return said{value: "0", from: fromCUDA}
 		}
 	}
 	if !asked {
-		b.assumed(subject, "gdr", "0", "nvidia_peermem is not loaded; "+b.noCUDA()+", which may support dma-buf")
-		return "0"
+		return said{value: "0", why: "nvidia_peermem is not loaded; " + b.noCUDA() + ", which may support dma-buf"}
 	}
-	b.assumed(subject, "gdr", "1", "CUDA supports dma-buf, and that the cards do is not asked")
-	return "1"
+	return said{value: "1", why: "CUDA supports dma-buf, and that the cards do is not asked"}
 }
 
 // natural compares names with numbers in them, which count as numbers: mlx5_2 is
@@ -213,62 +185,3 @@ func cutNumber(s string) (head string, n int, tail string) {
 }
 
 const digits = "0123456789"
-
-// ports adds the network ports: those of verbs if there are any, else those of
-// sockets. A port that a file has keeps its place and what is said of it there.
-func (b *builder) ports() {
-	known := b.fileNets()
-	ports := []port(nil)
-	if !b.cfg.Nets.NoVerbs {
-		ports = b.verbs()
-	}
-	if len(ports) == 0 {
-		ports = b.sockets()
-	}
-	if len(ports) == 0 && len(known) > 0 {
-		b.assumed("ports of "+b.cfg.File.Name, "dev", "as in the file", "no network port is found here, by sysfs")
-		return
-	}
-	for name, net := range known {
-		// What is not there any more has no number, and so takes no part.
-		if !slices.ContainsFunc(ports, func(p port) bool { return p.name == name }) {
-			net.Unset("dev")
-		}
-	}
-	for i, p := range ports {
-		net := known[p.name]
-		if net == nil {
-			net = b.child(b.nic(p), topo.ElemNet)
-			net.Set("name", p.name)
-		}
-		net.Set("dev", strconv.Itoa(i))
-		b.init(net, "latency", "0")
-		b.init(net, "speed", strconv.Itoa(p.mbps))
-		b.init(net, "port", p.number)
-		if p.guid != "" {
-			b.init(net, "guid", p.guid)
-		}
-		b.init(net, "maxconn", p.maxConn)
-		b.init(net, "gdr", p.gdr)
-		if p.from != "" {
-			b.measured("port "+p.name, "speed", strconv.Itoa(p.mbps), p.from)
-		}
-	}
-}
-
-// nic returns the nic element of a port: of its PCI device, or, if it has none, of
-// the first CPU.
-func (b *builder) nic(p port) *topo.Element {
-	parent := b.root.Children[0]
-	if p.device != "" {
-		// The error is none: the name is an address.
-		bus, _ := topo.ParseBusID(path.Base(p.device))
-		parent = b.device(bus, "card", "0x02")
-	} else {
-		b.measured("port "+p.name, "place", "no PCI device, so below NUMA node "+parent.Text("numaid"), fromSysfs)
-	}
-	if e := firstChild(parent, topo.ElemNIC); e != nil {
-		return e
-	}
-	return b.child(parent, topo.ElemNIC)
-}
