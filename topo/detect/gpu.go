@@ -187,7 +187,7 @@ func (b *builder) noGPU() error {
 	if b.src.GPUs == nil {
 		why = b.noCUDA() + ", and NVML has none"
 		if b.src.NoNVML != nil {
-			why = fmt.Sprintf("%s, and NVML tells nothing, %v", b.noCUDA(), b.src.NoNVML)
+			why = fmt.Sprintf("%s, and NVML tells nothing (%v)", b.noCUDA(), b.src.NoNVML)
 		}
 		if b.cfg.Visible != nil && len(b.managed) > 0 {
 			why = fmt.Sprintf("%s, and %s=%s of NVML's GPUs", b.noCUDA(), visibleVariable, b.leaves(0))

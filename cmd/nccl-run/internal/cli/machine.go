@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/bench"
 	"github.com/ncclgo/ncclgo/device/cuda"
+	"github.com/ncclgo/ncclgo/internal/nvml"
 	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/detect"
@@ -90,9 +91,9 @@ func chooseMachine(p *Process, o *options) (*bench.Machine, defaults, error) {
 	return m, d, err
 }
 
-// reason is why there is no GPU to run on, in a few words.
+// reason is why there is no GPU to run on or no NVML, in a few words.
 func reason(err error) string {
-	for _, known := range []error{cuda.ErrNoDriver, cuda.ErrNoDevice} {
+	for _, known := range []error{cuda.ErrNoDriver, cuda.ErrNoDevice, nvml.ErrNoNVML} {
 		if errors.Is(err, known) {
 			words, _, _ := strings.Cut(known.Error(), ";")
 			return words

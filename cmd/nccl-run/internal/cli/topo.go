@@ -180,7 +180,7 @@ func (o *topoOptions) find(p *Process, env *environment) (*topo.System, []detect
 		}
 		machine, err := detect.Detect(src, cfg)
 		if err != nil {
-			return nil, nil, refused{err}
+			return nil, nil, refusef("%w, or see nccl-run doctor", err)
 		}
 		return systemOf(machine)
 	}
@@ -255,12 +255,16 @@ func (o *topoOptions) files() (fs.FS, error) {
 }
 
 // machineSource returns this machine with the files given: CUDA's GPUs, or without
-// CUDA those of NVML.
+// CUDA those of NVML. Why there is no driver or no NVML is said in a few words, since
+// nccl-run doctor says more.
 func machineSource(p *Process, files fs.FS) (detect.Source, error) {
 	driver, err := p.openCUDA(0)
 	if err != nil {
 		snapshot, noNVML := hardware.Snapshot(p.openNVML)
-		return hardware.Source(snapshot, noNVML, err, files), nil
+		if noNVML != nil {
+			noNVML = errors.New(reason(noNVML))
+		}
+		return hardware.Source(snapshot, noNVML, errors.New(reason(err)), files), nil
 	}
 	// Nothing is opened on it.
 	defer func() { _ = driver.Close() }()
@@ -279,7 +283,7 @@ func captureTopo(p *Process, name string) error {
 	}
 	capture, err := detect.Record(src)
 	if err != nil {
-		return refused{err}
+		return refusef("%w, or see nccl-run doctor", err)
 	}
 	f, err := os.Create(name)
 	if err != nil {
