@@ -59,7 +59,7 @@ type Machine struct {
 func (m *Machine) System() (*topo.System, error) {
 	s, err := topo.NewSystem(m.Document)
 	if err != nil {
-		return nil, err
+		return nil, result.Wrap(result.InvalidArgument, opDetect, err)
 	}
 	if s.NRanks() != m.ranks {
 		return nil, result.New(result.InvalidArgument, opDetect, "%s has %d of %d GPUs where none is below another; correct it, or leave it out",

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ncclgo/ncclgo/internal/result"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -285,5 +287,21 @@ func TestFileWithOtherPorts(t *testing.T) {
 	require.Contains(t, got, "other.xml: port eth1: dev none; it is not a port here, so it is left out")
 	for _, f := range m.Facts {
 		require.False(t, f.Subject == "port eth0" && f.Name == "speed", "the file says it: %+v", f)
+	}
+}
+
+// A file that has GPUs below GPUs makes an error of its own.
+func TestFileWithGPUsBelowGPUs(t *testing.T) {
+	const text = `<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:%d6:00.0" class="0x030200" link_speed="" link_width="0">
+<pci busid="0000:%d6:00.0" class="0x030200" link_speed="" link_width="0"/></pci></cpu></system>`
+	l := parseLayout(t, "gpu 0000:16:00.0 sm=90\ngpu 0000:26:00.0 sm=90\n")
+	for _, order := range [][2]int{{1, 2}, {2, 1}} {
+		file, err := topo.Parse("nested.xml", fmt.Appendf(nil, text, order[0], order[1]))
+		require.NoError(t, err)
+		m, err := Detect(l.src, Config{File: file})
+		require.NoError(t, err)
+		_, err = m.System()
+		require.ErrorIs(t, err, result.ErrInvalidArgument)
+		require.ErrorContains(t, err, "nested.xml")
 	}
 }
