@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,9 +51,6 @@ func (e *environment) topology(s *TopologySettings) {
 	e.flag(&s.Nets.NoVerbs, true, "NCCL_IB_DISABLE")
 }
 
-// maxTopology bounds the bytes of a topology file: thousands of devices take less.
-const maxTopology = 16 << 20
-
 // Detection returns the settings of package detect. It reads the topology file from
 // root, which holds the files of the machine as os.DirFS("/") does.
 func (s *TopologySettings) Detection(root fs.FS) (detect.Config, error) {
@@ -62,34 +58,12 @@ func (s *TopologySettings) Detection(root fs.FS) (detect.Config, error) {
 	if s.File == "" {
 		return cfg, nil
 	}
-	data, err := readRegular(root, s.File)
+	path, err := filepath.Abs(s.File)
 	if err == nil {
-		cfg.File, err = topo.Parse(s.File, data)
+		path = cmp.Or(strings.TrimPrefix(filepath.ToSlash(path), "/"), ".")
+		cfg.File, err = detect.ReadFile(root, path, s.File)
 	}
 	return cfg, result.Wrap(result.InvalidArgument, "NCCL_TOPO_FILE", err)
-}
-
-// readRegular reads a regular file of up to maxTopology bytes: what opens a pipe
-// waits for who writes to it.
-func readRegular(root fs.FS, name string) ([]byte, error) {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return nil, err
-	}
-	path = cmp.Or(strings.TrimPrefix(filepath.ToSlash(path), "/"), ".")
-	info, err := fs.Stat(root, path)
-	var cause *fs.PathError
-	switch {
-	case errors.As(err, &cause):
-		return nil, fmt.Errorf("%s: %w", name, cause.Err) // which has the path below root
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file; give a topology file", name)
-	case info.Size() > maxTopology:
-		return nil, fmt.Errorf("%s is no topology file: it has more than %d bytes", name, maxTopology)
-	}
-	return fs.ReadFile(root, path)
 }
 
 // detect finds the machine that the devices are in.

@@ -71,12 +71,15 @@ func TestTopologyVariables(t *testing.T) {
 	require.Contains(t, string(text), `<gpu dev="1" sm="90" rank="1"`)
 
 	for name, want := range map[string]string{
-		"/":                  "/ is no regular file",
+		"/":                  "/: it is no regular file",
 		"/topologies":        "no regular file",
 		"/topologies/no.xml": "/topologies/no.xml: file does not exist",
 		"/bad.xml":           "/bad.xml:1:2: not XML",
+		"/large.xml":         "/large.xml is no topology file: it has more than 4 MiB",
 	} {
-		cfg := here(t, fstest.MapFS{"topologies/mine.xml": {}, "bad.xml": {Data: []byte("<"), Mode: 0o444}})
+		cfg := here(t, fstest.MapFS{
+			"topologies/mine.xml": {}, "bad.xml": {Data: []byte("<"), Mode: 0o444}, "large.xml": {Data: make([]byte, 5<<20), Mode: 0o444},
+		})
 		cfg.Getenv = variables("NCCL_TOPO_FILE", name)
 		_, err := InitAll(t.Context(), cfg)
 		require.ErrorContains(t, err, want)

@@ -42,7 +42,7 @@ const (
 	maxParts   = 64      // parts of a path
 	attrBytes  = 4096    // of an attribute in sysfs: a page, as in Linux
 	cpuBytes   = 1 << 14 // of /proc/cpuinfo: the first CPUs, which are as all
-	topoBytes  = 16 << 20
+	topoBytes  = 4 << 20 // of a topology file: 640 GPUs take a tenth
 )
 
 // system is the files of an fs.FS.

@@ -37,18 +37,40 @@ func (b *builder) virtual() *topo.Document {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var data []byte
+	var doc *topo.Document
 	if err == nil {
-		data, err = b.read(at, topoBytes)
+		doc, err = readFile(b.files, at, VirtualTopology)
 	}
 	if err == nil {
-		var doc *topo.Document
-		if doc, err = topo.Parse(VirtualTopology, data); err == nil {
-			return doc
-		}
+		return doc
 	}
 	b.assumed("machine", "topology", "as sysfs and NVML say", "a file of the virtual machine is there but no use, "+reason(err))
 	return nil
+}
+
+// ReadFile reads the topology file at a path of the machine, for [Config]. name is what
+// its user calls it.
+func ReadFile(machine fs.FS, path, name string) (*topo.Document, error) {
+	doc, err := readFile(system{machine}, path, name)
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &at):
+		return nil, fmt.Errorf("%s: %w", name, at.Err)
+	case errors.Is(err, errNoFile):
+		return nil, fmt.Errorf("%s: %w; name a topology file", name, err)
+	}
+	return doc, err
+}
+
+func readFile(f files, path, name string) (*topo.Document, error) {
+	data, err := f.read(path, topoBytes+1)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > topoBytes:
+		return nil, fmt.Errorf("%s is no topology file: it has more than %d MiB", name, topoBytes>>20)
+	}
+	return topo.Parse(name, data)
 }
 
 // take prepares elements of a file. Which host it was counts no more.

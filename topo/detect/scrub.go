@@ -85,11 +85,10 @@ func scrubNVML(s *nvml.Snapshot) {
 // people may have written anything between.
 func (c *Capture) scrubVirtual(aliases aliases) {
 	at, err := newTree(c).resolve(VirtualTopology[1:])
-	text, there := c.contents[at]
-	if err != nil || !there {
+	if _, there := c.contents[at]; err != nil || !there {
 		return
 	}
-	doc, err := topo.Parse(VirtualTopology, []byte(text))
+	doc, err := readFile(c, at, VirtualTopology)
 	if err != nil {
 		delete(c.contents, at)
 		c.folders[at] = nil // it is there
