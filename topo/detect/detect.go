@@ -100,6 +100,7 @@ type builder struct {
 	parents map[*topo.Element]*topo.Element
 	filled  map[*topo.Element]bool // those that lack nothing any more
 	pci     map[topo.BusID]*topo.Element
+	climbed int      // switches above the device that is looked at
 	kind    *cpuKind // nil until somebody asks: see cpus
 
 	managed     []*managed

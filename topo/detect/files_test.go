@@ -16,6 +16,7 @@ import (
 
 	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/internal/result"
+	"github.com/ncclgo/ncclgo/topo"
 )
 
 // On a disk a file may be anything. Whatever it is, there is a topology, and soon.
@@ -126,6 +127,32 @@ func TestDevicesBelowThemselves(t *testing.T) {
 			require.Contains(t, documents(t, m), "place below NUMA node -1; it has the device below ")
 		})
 	}
+}
+
+// A device below switches without end has a topology file all the same.
+func TestManySwitches(t *testing.T) {
+	l := parseLayout(t, "gpu 0000:00:00.0 sm=90\ngpu 0001:00:00.0 sm=90\n")
+	for i := range 200 {
+		// One of the switches of the first GPU is above the second GPU.
+		above := i + 2
+		if i == 1 {
+			above = 20
+		}
+		device := fmt.Sprintf("%04x:00:00.0", i)
+		at := fmt.Sprintf("devices/%04x:00:00.0/ffff:00:00.0/%s", above, device)
+		l.write("sys/"+at+"/class", map[bool]string{true: "0x030200", false: classPCIBridge}[i < 2])
+		l.link(pciFolder+device, "../../../"+at)
+	}
+	m := soon(t, l.src)
+	system, err := m.System()
+	require.NoError(t, err)
+	require.Equal(t, 2, system.NRanks())
+	require.Contains(t, documents(t, m), "and more than 32 switches above one another")
+	var text bytes.Buffer
+	_, err = m.Document.WriteTo(&text)
+	require.NoError(t, err)
+	_, err = topo.Parse("again", text.Bytes())
+	require.NoError(t, err)
 }
 
 // What is in files reaches neither terminals nor topology files unless it is what it

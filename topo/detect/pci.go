@@ -79,7 +79,9 @@ func (b *builder) fillPCI(e *topo.Element, kind, class string) {
 	}
 	switch parent := b.parents[e]; parent.Name {
 	case topo.ElemPCI:
+		b.climbed++
 		b.fillPCI(parent, "switch", "")
+		b.climbed--
 	case topo.ElemCPU:
 		b.fillCPU(parent)
 	}
@@ -152,11 +154,32 @@ func (b *builder) above(e *topo.Element, subject, at string, known bool) *topo.E
 	// The error is none: the name is an address.
 	bus, _ := topo.ParseBusID(up)
 	parent := b.element(bus)
-	if b.isGPU(bus) || b.below(parent, e) {
-		b.odd(subject, "place", "below NUMA node "+numaUnknown, fromSysfs, "it has the device below "+up+", which is a GPU or below the device")
-		return b.cpu(numaUnknown)
+	why := ""
+	switch {
+	case b.isGPU(bus):
+		why = "which is a GPU"
+	case b.below(parent, e):
+		why = "which is below the device"
+	case b.levels(parent)+b.climbed > maxLevels:
+		why = fmt.Sprintf("and more than %d switches above one another", maxLevels)
+	default:
+		return parent
 	}
-	return parent
+	b.odd(subject, "place", "below NUMA node "+numaUnknown, fromSysfs, "it has the device below "+up+", "+why)
+	return b.cpu(numaUnknown)
+}
+
+// maxLevels bounds the switches between a device and its CPU, of which machines have
+// three, so that a topology file is not nested too deeply to be read.
+const maxLevels = 32
+
+// levels returns how many elements an element is below.
+func (b *builder) levels(e *topo.Element) int {
+	n := 0
+	for e = b.parents[e]; e != nil; e = b.parents[e] {
+		n++
+	}
+	return n
 }
 
 // below reports whether an element is another one, or somewhere below it.
