@@ -3,7 +3,6 @@ package planner
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ncclgo/ncclgo/coll"
@@ -153,30 +152,29 @@ func (m *Model) check(c Call, o Options) error {
 }
 
 // reason returns why a call does not run with an algorithm and a protocol, ""
-// if it may, and the error of the kernel lookup if that is why.
-func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, error) {
+// if it may.
+func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, barrier) {
 	v := c.variant(a, p)
-	if out := m.costs[c.Func][a][p].out; out != "" {
-		return out, nil
+	if cost := &m.costs[c.Func][a][p]; cost.out != "" {
+		return cost.out, cost.barrier
 	}
 	if out := undefined(v); out != "" {
-		return out, nil
+		return out, nature
 	}
-	if err := m.kernel(v); err != nil {
-		return shortReason(v, err), err
+	switch err := m.kernel(v); {
+	case errors.Is(err, result.ErrNotBuilt):
+		return "not built", build
+	case err != nil:
+		return shortReason(v, err), nature
+	case !o.Algos.Has(a) || !o.Protos.Has(p):
+		return "not asked for", unasked
 	}
-	if !o.Algos.Has(a) || !o.Protos.Has(p) {
-		return "not asked for", nil
-	}
-	return "", nil
+	return "", open
 }
 
 // shortReason is the innermost part of a kernel lookup's error, without the
 // name of the variant, which whoever prints it has.
 func shortReason(v coll.Variant, err error) string {
-	if errors.Is(err, result.ErrNotBuilt) {
-		return "not built"
-	}
 	var e *result.Error
 	if errors.As(err, &e) && e.Err != nil {
 		err = e.Err
@@ -185,27 +183,27 @@ func shortReason(v coll.Variant, err error) string {
 }
 
 // refuse returns the error of a call for which nothing that was asked for can
-// be used: ErrInvalidArgument if rules or hardware exclude everything, or what is
-// built is unsafe here, else ErrNotBuilt.
+// be used: ErrNotBuilt if it could be but for the build, else ErrInvalidArgument.
 func (m *Model) refuse(c Call, o Options) error {
-	what := c.Func.String()
+	what := ""
 	if c.Func.Reduces() {
-		what = fmt.Sprintf("%s of %s", c.Op, c.Type)
+		what = fmt.Sprintf("%s of %s ", c.Op, c.Type)
 	}
-	var why, can []string
-	unsafe, missing := "", false
+	var why verdict
+	var can []string
 	s := &m.settings
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			switch asked := o.Algos.Has(a) && o.Protos.Has(p); {
 			case asked && s.Algos[c.Func].Has(a) && s.Protos[c.Func].Has(p):
-				text, _ := m.reason(c, o, a, p)
-				if err := m.kernel(c.variant(a, p)); errors.Is(err, result.ErrNotBuilt) {
-					missing = true
-				} else if m.costs[c.Func][a][p].unsafe && err == nil {
-					unsafe = fmt.Sprintf("%s %s", p, text)
+				text, kind := m.reason(c, o, a, p)
+				if kind == danger {
+					text = fmt.Sprintf("%s %s", p, text)
+					if m.kernel(c.variant(a, p)) != nil {
+						kind = build
+					}
 				}
-				why = append(why, text)
+				why.add(text, kind)
 			case m.possible(c, a, p):
 				can = append(can, fmt.Sprintf("%s %s", a, p))
 			}
@@ -215,27 +213,18 @@ func (m *Model) refuse(c Call, o Options) error {
 	if len(can) > 0 {
 		instead = "possible: " + strings.Join(can, ", ")
 	}
-	// One reason is worth telling; of many, that there are many.
-	detail := ""
-	why = slices.Compact(why)
-	switch {
-	case unsafe != "":
-		detail, missing = ": "+unsafe, false
-	case len(why) == 1:
-		detail = ": " + why[0]
-	}
 	algos, protos := "with "+describe(o.Algos, s.Algos[c.Func], "NCCL_ALGO"), describe(o.Protos, s.Protos[c.Func], "NCCL_PROTO")
-	if missing {
-		return result.New(result.InvalidUsage, c.Func.String(), "%s %s and %s: %w; %s", what, algos, protos, result.ErrNotBuilt, instead)
+	if why.barrier == build {
+		return result.New(result.InvalidUsage, c.Func.String(), "%s%s and %s: %w; %s", what, algos, protos, result.ErrNotBuilt, instead)
 	}
-	return result.New(result.InvalidArgument, c.Func.String(), "%s %s and %s is not possible%s; %s", what, algos, protos, detail, instead)
+	return result.New(result.InvalidArgument, c.Func.String(), "%s%s and %s is not possible%s; %s", what, algos, protos, why.clause(), instead)
 }
 
 // possible reports whether a call could run with an algorithm and a protocol if they
 // were allowed.
 func (m *Model) possible(c Call, a coll.Algo, p coll.Proto) bool {
 	v, cost := c.variant(a, p), &m.costs[c.Func][a][p]
-	return (cost.out == "" || cost.byUser) && undefined(v) == "" && m.kernel(v) == nil
+	return (cost.barrier == open || cost.barrier == setting) && undefined(v) == "" && m.kernel(v) == nil
 }
 
 // describe names what was asked for, and where a variable says so.

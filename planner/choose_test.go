@@ -42,7 +42,7 @@ func TestRefusedCalls(t *testing.T) {
 		{
 			"excluded by a rule", Call{Func: coll.Broadcast, Count: 1},
 			Options{Algos: Algos(coll.Tree), Protos: Protos(coll.LL)}, result.ErrInvalidArgument,
-			"Broadcast: Broadcast with Tree and LL is not possible: not defined for Broadcast; nothing else is possible",
+			"Broadcast: with Tree and LL is not possible: not defined for Broadcast; nothing else is possible",
 		},
 		{"count", sum(-1), Options{}, result.ErrInvalidArgument, "AllReduce: count -1 is out of range"},
 		{"large count", sum(math.MaxInt64 / 8), Options{}, result.ErrInvalidArgument, "AllReduce: count 1152921504606846975 is out of range"},

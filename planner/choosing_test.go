@@ -32,7 +32,7 @@ func TestChoosingPage(t *testing.T) {
 			fmt.Sprintf(" = %.1f GB/s\n", m.Bandwidth(coll.AllReduce, a, p)),
 			fmt.Sprintf(" = %.1f µs\n", timeOf(m, coll.AllReduce, a, p, 1<<20))
 	}
-	for _, w := range []way{newWay(coll.Ring, coll.LL), newWay(coll.Tree, coll.LL128)} {
+	for _, w := range []way{{algo: coll.Ring, proto: coll.LL}, {algo: coll.Tree, proto: coll.LL128}} {
 		latency, bandwidth, time := figures(w.algo, w.proto)
 		for _, figure := range []string{latency, bandwidth, time} {
 			require.Contains(t, string(page), figure, "%v %v", w.algo, w.proto)

@@ -13,8 +13,7 @@ type cost struct {
 	latency float32 // µs
 	bw      float32 // GB/s of the call's bytes
 	out     string  // why it is not available; "" if it is
-	unsafe  bool    // out says what is unsafe about it
-	byUser  bool    // out says by which setting
+	barrier barrier // of out
 }
 
 // tuner makes the costs of a communicator (ncclTopoTuneModel, NCCL v2.30
@@ -66,7 +65,7 @@ func (t *tuner) cost(f coll.Func, a coll.Algo, p coll.Proto) cost {
 		return oneRank(a)
 	}
 	if !hasAlgo(f, a) {
-		return cost{out: fmt.Sprintf("not defined for %s", f)}
+		return cost{out: fmt.Sprintf("not defined for %s", f), barrier: nature}
 	}
 	if a >= coll.Algo(coll.NumNCCLAlgos) {
 		return t.direct(f, a, p)
@@ -74,16 +73,16 @@ func (t *tuner) cost(f coll.Func, a coll.Algo, p coll.Proto) cost {
 	simple := a != coll.Ring && a != coll.Tree
 	// NCCL gives latencies to CollNet whatever the protocol, to others not.
 	if simple && p != coll.Simple && a != coll.CollNetDirect && a != coll.CollNetChain {
-		return cost{out: fmt.Sprintf("%s has Simple only", a)}
+		return cost{out: fmt.Sprintf("%s has Simple only", a), barrier: nature}
 	}
-	if out := t.absent(a); out != "" {
-		return cost{out: out}
+	if out, why := t.absent(a); out != "" {
+		return cost{out: out, barrier: why}
 	}
 	c := cost{latency: t.latency(f, a, p), bw: t.bandwidth(f, a, p)}
 	if simple && p != coll.Simple {
-		c.out = fmt.Sprintf("%s has Simple only", a)
+		c.out, c.barrier = fmt.Sprintf("%s has Simple only", a), nature
 	} else {
-		c.out = t.excluded(f, a)
+		c.out, c.barrier = t.excluded(f, a), machine
 	}
 	switch {
 	case c.out != "":
@@ -93,13 +92,16 @@ func (t *tuner) cost(f coll.Func, a coll.Algo, p coll.Proto) cost {
 	default:
 		c.out = t.crowded(f, a)
 	}
+	if c.out == "" {
+		c.barrier = open
+	}
 	return c
 }
 
 // oneRank is the model of an only rank: nothing moves, whatever the protocol.
 func oneRank(a coll.Algo) cost {
 	if a != coll.Ring {
-		return cost{out: "one rank has nothing to send"}
+		return cost{out: "one rank has nothing to send", barrier: nature}
 	}
 	return cost{}
 }
@@ -123,25 +125,28 @@ func hasAlgo(f coll.Func, a coll.Algo) bool {
 }
 
 // absent returns why an algorithm has no model, not even a latency.
-func (t *tuner) absent(a coll.Algo) string {
+func (t *tuner) absent(a coll.Algo) (string, barrier) {
 	switch a {
 	case coll.NVLS, coll.NVLSTree:
-		if n := t.Graphs[topo.GraphNVLS].Channels; n == 0 {
-			return "needs multicast"
-		} else if n < 2 {
-			return "needs two channels of NVLS"
+		switch n := t.Graphs[topo.GraphNVLS].Channels; {
+		case t.NoNVLS && t.MinSM >= 90 && t.Hardware.NVSwitch:
+			return "disabled by NCCL_NVLS_ENABLE", setting
+		case t.NoNVLS || n == 0:
+			return "needs multicast", machine
+		case n < 2:
+			return "needs two channels of NVLS", machine
 		}
 	case coll.PAT:
 		switch {
 		case t.MinSM < 60:
-			return "needs sm_60"
+			return "needs sm_60", machine
 		case t.PAT == PATOff:
-			return "disabled by NCCL_PAT_ENABLE"
+			return "disabled by NCCL_PAT_ENABLE", setting
 		case t.PAT == PATAuto && t.NNodes != t.NRanks:
-			return "needs one rank a node"
+			return "needs one rank a node, or NCCL_PAT_ENABLE=1", setting
 		}
 	}
-	return ""
+	return "", open
 }
 
 // excluded returns why a function must not run with an algorithm although it has a
@@ -195,11 +200,11 @@ func (t *tuner) direct(f coll.Func, a coll.Algo, p coll.Proto) cost {
 	h := &t.Hardware
 	switch {
 	case t.NNodes > 1:
-		return cost{out: "needs one node"}
+		return cost{out: "needs one node", barrier: machine}
 	case h.PeerBW == 0:
-		return cost{out: "needs NVLink between all GPUs"}
+		return cost{out: "needs NVLink between all GPUs", barrier: machine}
 	case p != measured:
-		return cost{out: fmt.Sprintf("%s is modelled with %s only", a, measured)}
+		return cost{out: fmt.Sprintf("%s is modelled with %s only", a, measured), barrier: nature}
 	}
 	// Of each byte of the call, how many leave a GPU.
 	peers, ranks := float32(t.NRanks-1), float32(t.NRanks)

@@ -41,7 +41,7 @@ func TestReasons(t *testing.T) {
 		{"as it is", func(*Config) {}, coll.AllReduce, coll.NVLSTree, coll.Simple, ""},
 		{"as it is", func(*Config) {}, coll.AllReduce, coll.PAT, coll.Simple, "not defined for AllReduce"},
 		{"as it is", func(*Config) {}, coll.Broadcast, coll.Tree, coll.LL, "not defined for Broadcast"},
-		{"as it is", func(*Config) {}, coll.AllGather, coll.PAT, coll.Simple, "needs one rank a node"},
+		{"as it is", func(*Config) {}, coll.AllGather, coll.PAT, coll.Simple, "needs one rank a node, or NCCL_PAT_ENABLE=1"},
 		{"as it is", func(*Config) {}, coll.AllReduce, coll.NVLS, coll.LL, "NVLS has Simple only"},
 		{"as it is", func(*Config) {}, coll.AllReduce, coll.OneShot, coll.LL, "needs one node"},
 		{"few heads", func(c *Config) { c.Facts.CollNetHeads = 4 }, coll.AllGather, coll.CollNetDirect, coll.Simple, "needs a network card for each rank"},
@@ -60,6 +60,8 @@ func TestReasons(t *testing.T) {
 		{"larger nodes", func(c *Config) { c.Facts.MaxLocalRanks, c.Facts.CollNetHeads = 33, 33 }, coll.AllGather, coll.NVLS, coll.Simple, "serves up to 32 ranks a node"},
 		{"larger nodes", func(c *Config) { c.Facts.MaxLocalRanks = 33 }, coll.AllReduce, coll.NVLS, coll.Simple, ""},
 		{"PAT everywhere", func(c *Config) { c.Settings.PAT = PATOn }, coll.AllGather, coll.PAT, coll.Simple, ""},
+		{"NVLS off", func(c *Config) { c.Settings.NoNVLS = true }, coll.AllReduce, coll.NVLSTree, coll.Simple, "disabled by NCCL_NVLS_ENABLE"},
+		{"NVLS off where it is not", func(c *Config) { c.Facts.MinSM, c.Settings.NoNVLS = 80, true }, coll.AllReduce, coll.NVLS, coll.Simple, "needs multicast"},
 		{"PAT nowhere", func(c *Config) { c.Settings.PAT = PATOff }, coll.AllGather, coll.PAT, coll.Simple, "disabled by NCCL_PAT_ENABLE"},
 		{"cards through a GPU", func(c *Config) { c.Facts.Graphs[topo.GraphRing].TypeInter = topo.PathPXN }, coll.AllReduce, coll.Ring, coll.LL128, ""},
 		{"... with C2C off", func(c *Config) {
@@ -68,14 +70,15 @@ func TestReasons(t *testing.T) {
 		}, coll.AllReduce, coll.Ring, coll.LL128, "needs network cards no farther than PXB, the channels have PXN"},
 		{"cards through a CPU", func(c *Config) { c.Facts.Graphs[topo.GraphTree].TypeInter = topo.PathPHB }, coll.AllReduce, coll.Tree, coll.LL128, "needs network cards no farther than PXN, the channels have PHB"},
 		{"NCCL's own", func(c *Config) { c.AsNCCL = true }, coll.AllReduce, coll.Ring, coll.LL, ""},
+		{"not NCCL's", func(c *Config) { c.AsNCCL = true }, coll.AllReduce, coll.TwoShot, coll.LL, "not one of NCCL's"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := nodesWithCollNet(t, 2)
 			test.change(c)
 			m := model(t, c)
-			why, err := m.reason(Call{Func: test.f, Op: coll.Sum, Type: coll.Float32, Count: 1}, Options{}, test.a, test.p)
-			require.NoError(t, err)
+			why, kind := m.reason(Call{Func: test.f, Op: coll.Sum, Type: coll.Float32, Count: 1}, Options{}, test.a, test.p)
 			require.Equal(t, test.want, why)
+			require.Equal(t, why == "", kind == open)
 		})
 	}
 }

@@ -49,11 +49,16 @@ func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
 		return nil, err
 	}
 	l := m.load(c, n, 1)
+	row := m.tunedRow(c.Func, n)
+	var ruledOut verdict // of what the row names
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			alt := Alternative{Algo: a, Proto: p, Time: -1}
-			alt.Reason, _ = m.reason(c, o, a, p)
-			if alt.Reason == "" {
+			why := open
+			if alt.Reason, why = m.reason(c, o, a, p); row != nil && row.algos.Has(a) && row.protos.Has(p) {
+				ruledOut.add(alt.Reason, why)
+			}
+			if why == open {
 				cost := &m.costs[c.Func][a][p]
 				alt.Time = m.time(&l, cost, a, p)
 				alt.Latency, alt.BW = m.terms(&l, cost, a, p)
@@ -61,10 +66,10 @@ func (m *Model) ExplainBytes(c Call, n int64, o Options) (*Explanation, error) {
 			e.Alternatives = append(e.Alternatives, alt)
 		}
 	}
-	if row := m.tunedRow(c.Func, n); row != nil {
+	if row != nil {
 		e.Note = fmt.Sprintf("row %d of the tuning table: %s", row.number, row)
 		if e.Choice.Row == 0 {
-			e.Note += ", which is out"
+			e.Note += ", which is out" + ruledOut.clause()
 		}
 	}
 	return e, nil

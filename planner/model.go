@@ -108,14 +108,18 @@ func (m *Model) setCosts() {
 		}
 		for a := range coll.Algo(coll.NumAlgos) {
 			for p := range coll.Proto(coll.NumProtos) {
-				c := t.cost(f, a, p)
-				if why, unsafe := m.disabled(t, f, a, p); why != "" {
+				c := &m.costs[f][a][p]
+				if m.asNCCL && a >= coll.Algo(coll.NumNCCLAlgos) {
+					*c = cost{out: "not one of NCCL's", barrier: origin}
+					continue
+				}
+				*c = t.cost(f, a, p)
+				if out, why := m.disabled(t, f, a, p); out != "" {
 					if c.out == "" {
-						c.out, c.unsafe, c.byUser = why, unsafe, !unsafe
+						c.out, c.barrier = out, why
 					}
 					c.bw = 0
 				}
-				m.costs[f][a][p] = c
 				if c.out == "" {
 					m.ways[f] = append(m.ways[f], newWay(a, p))
 				}
@@ -134,29 +138,27 @@ func (m *Model) setCosts() {
 }
 
 // disabled returns why settings or safety rule out an algorithm or protocol that
-// could be used, and whether it is safety. Settings say nothing of an only rank.
-func (m *Model) disabled(t *tuner, f coll.Func, a coll.Algo, p coll.Proto) (why string, unsafe bool) {
+// could be used. Settings say nothing of an only rank.
+func (m *Model) disabled(t *tuner, f coll.Func, a coll.Algo, p coll.Proto) (string, barrier) {
 	s := &m.settings
 	switch {
 	case m.nranks == 1 && m.asNCCL && p != coll.Simple:
-		return "one rank has nothing to send", false
+		return "one rank has nothing to send", nature
 	case m.nranks == 1:
-		return "", false
-	case m.asNCCL && a >= coll.Algo(coll.NumNCCLAlgos):
-		return "not one of NCCL's", false
+		return "", open
 	}
 	if p == coll.LL128 && !(m.asNCCL && s.Protos[f] != 0) {
-		if why = t.unsafe(&m.facts.Graphs[graphOf[a]]); why != "" {
-			return why, true
+		if why := t.unsafe(&m.facts.Graphs[graphOf[a]]); why != "" {
+			return why, danger
 		}
 	}
 	switch {
 	case !s.Algos[f].Has(a):
-		return "disabled by NCCL_ALGO", false
+		return "disabled by NCCL_ALGO", setting
 	case !s.Protos[f].Has(p):
-		return "disabled by NCCL_PROTO", false
+		return "disabled by NCCL_PROTO", setting
 	}
-	return "", false
+	return "", open
 }
 
 // undefined returns why a variant is ruled out by its operator and type where its

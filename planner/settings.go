@@ -29,6 +29,8 @@ type Settings struct {
 	// NetOverhead, if not nil, is what posting a send to the network costs, µs
 	// (NCCL_NET_OVERHEAD, in ns there). By default it depends on the CPU.
 	NetOverhead *float32
+	// NoNVLS rules NVLS out (NCCL_NVLS_ENABLE=0).
+	NoNVLS bool
 	// NoLL128C2C keeps LL128 off paths that may lead through C2C links
 	// (NCCL_LL128_C2C=0).
 	NoLL128C2C bool

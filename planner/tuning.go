@@ -224,22 +224,21 @@ func (m *Model) setTuning(t *Tuning) error {
 
 // impossible returns why nothing that a row names can be there, "" if something can.
 func (m *Model) impossible(r *tuningRow) string {
-	why := ""
+	var why verdict
 	for a := range coll.Algo(coll.NumAlgos) {
 		for p := range coll.Proto(coll.NumProtos) {
 			if !r.algos.Has(a) || !r.protos.Has(p) {
 				continue
 			}
 			c := &m.costs[r.fn][a][p]
-			if c.out == "" || c.byUser {
+			switch c.barrier {
+			case open, setting, origin:
 				return ""
 			}
-			if why == "" || c.bw > 0 || c.unsafe {
-				why = c.out
-			}
+			why.add(c.out, c.barrier)
 		}
 	}
-	return why
+	return why.why
 }
 
 // tunedRow returns the row for a call of n bytes, nil if there is none.

@@ -79,10 +79,10 @@ func TestTuning(t *testing.T) {
 		{"algorithm", m, 512, Options{}, 1, "TREE_LL", 1, "row 1 of the tuning table: Tree"},
 		{"algorithm with the call's protocol", m, 512, Options{Protos: Protos(coll.Simple)}, 1, "TREE_SIMPLE", 1, "row 1 of the tuning table: Tree"},
 		{"algorithm with the settings' protocol", r, 512, Options{}, 1, "TREE_LL", 1, "row 1 of the tuning table: Tree"},
-		{"the call's algorithm", m, 512, Options{Algos: Algos(coll.Ring)}, 0, "RING_LL", 1, "row 1 of the tuning table: Tree, which is out"},
+		{"the call's algorithm", m, 512, Options{Algos: Algos(coll.Ring)}, 0, "RING_LL", 1, "row 1 of the tuning table: Tree, which is out: not asked for"},
 		{"protocol, channels, threads", m, 2048, Options{Algos: Algos(coll.Ring)}, 2, "RING_SIMPLE", 3, "row 2 of the tuning table: Simple, 3 channels, 96 threads"},
 		{"the call's channels", m, 2048, Options{Algos: Algos(coll.Ring), Channels: 5}, 2, "RING_SIMPLE", 5, "row 2 of the tuning table: Simple, 3 channels, 96 threads"},
-		{"the settings' protocol", r, 2048, Options{Algos: Algos(coll.Ring)}, 0, "RING_LL", 1, "row 2 of the tuning table: Simple, 3 channels, 96 threads, which is out"},
+		{"the settings' protocol", r, 2048, Options{Algos: Algos(coll.Ring)}, 0, "RING_LL", 1, "row 2 of the tuning table: Simple, 3 channels, 96 threads, which is out: disabled by NCCL_PROTO"},
 		{"more channels than there are", m, 4096, Options{Algos: Algos(coll.Ring)}, 4, "RING_LL", 24, "row 4 of the tuning table: 60 channels"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestTuning(t *testing.T) {
 func TestImpossibleTuning(t *testing.T) {
 	for _, test := range []struct{ row, want string }{
 		{`{"func": "Broadcast", "algo": "Tree"}`, "row 1: Broadcast with Tree and any protocol: not defined for Broadcast; correct the row, or say by nNodes and nRanks which communicators it is for"},
-		{`{"func": "AllReduce", "algo": "NVLSTree"}`, "row 1: AllReduce with NVLSTree and any protocol: NVLSTree has Simple only"},
+		{`{"func": "AllReduce", "algo": "NVLSTree"}`, "row 1: AllReduce with NVLSTree and any protocol: needs two nodes; correct the row"},
 		{`{"func": "AllReduce", "algo": "CollNetChain", "proto": "Simple", "nRanks": 8}`, "needs CollNet"},
 		{`{"func": "AllReduce", "algo": "CollNetChain", "nRanks": 16}`, ""},
 	} {
@@ -135,6 +135,36 @@ func TestImpossibleTuning(t *testing.T) {
 		}
 		require.ErrorIs(t, err, result.ErrInvalidArgument)
 		require.ErrorContains(t, err, test.want)
+	}
+}
+
+// TestTuningBySetting: a row for what a setting rules out is for other settings, so
+// it is left out, and the explanation says why.
+func TestTuningBySetting(t *testing.T) {
+	for _, test := range []struct {
+		row    string
+		change func(c *Config)
+		f      coll.Func
+		note   string
+	}{
+		{`{"func": "AllGather", "algo": "PAT"}`, func(c *Config) { c.Settings.PAT = PATOff }, coll.AllGather, "PAT, which is out: disabled by NCCL_PAT_ENABLE"},
+		{`{"func": "AllGather", "algo": "PAT"}`, func(*Config) {}, coll.AllGather, "PAT, which is out: needs one rank a node, or NCCL_PAT_ENABLE=1"},
+		{`{"func": "AllGather", "algo": "PAT"}`, func(c *Config) { c.Settings.PAT = PATOn }, coll.AllGather, "PAT"},
+		{`{"func": "AllReduce", "algo": "NVLS"}`, func(c *Config) { c.Settings.NoNVLS = true }, coll.AllReduce, "NVLS, which is out: disabled by NCCL_NVLS_ENABLE"},
+		{`{"func": "AllReduce", "algo": "OneShot"}`, func(c *Config) { c.AsNCCL = true }, coll.AllReduce, "OneShot, which is out: not one of NCCL's"},
+		{`{"func": "AllReduce", "algo": "Tree"}`, func(c *Config) { c.Kernel = firstKernels }, coll.AllReduce, "Tree, which is out: not built"},
+		{`{"func": "AllReduce", "algo": "Tree"}`, func(c *Config) {
+			c.Kernel, c.Settings.Protos[coll.AllReduce] = firstKernels, Protos(coll.LL)
+		}, coll.AllReduce, "Tree, which is out: not built"},
+	} {
+		c := config(t, "dgx-h100", 8, allKernels)
+		test.change(c)
+		var err error
+		c.Tuning, err = ParseTuning("t.json", []byte(table(test.row)))
+		require.NoError(t, err)
+		e, err := model(t, c).Explain(Call{Func: test.f, Op: coll.Sum, Type: coll.Float32, Count: 1 << 10}, Options{})
+		require.NoError(t, err)
+		require.Equal(t, "row 1 of the tuning table: "+test.note, e.Note)
 	}
 }
 
