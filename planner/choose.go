@@ -107,22 +107,24 @@ func (m *Model) decide(best *Choice, c Call, ops int, o Options) error {
 // fastest sets the variant and time of the fastest way to do a call, of those of a
 // row of a tuning table if there is one, and reports whether there is any.
 func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRange) bool {
-	first := c.variant(0, 0).ID()
+	v := c.variant(0, 0)
+	first := v.ID()
 	l := m.load(c, best.Bytes, ops)
-	costs := &m.costs[c.Func]
-	var found way
 	any := false
-	for _, w := range m.ways[c.Func] {
+	ways := m.ways[c.Func]
+	for i := range ways {
+		w := &ways[i]
 		if !m.built[first+w.id] || !o.Algos.Has(w.algo) || !o.Protos.Has(w.proto) ||
 			row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) {
 			continue
 		}
-		if t := m.time(&l, &costs[w.algo][w.proto], w.algo, w.proto); !any || t < best.Time {
-			found, best.Time, any = w, t, true
+		if t := m.time(&l, w.cost, w.algo, w.proto); !any || t < best.Time {
+			v.Algo, v.Proto = w.algo, w.proto
+			best.Time, any = t, true
 		}
 	}
 	if any {
-		best.Variant = c.variant(found.algo, found.proto)
+		best.Variant = v
 	}
 	return any
 }

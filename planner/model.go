@@ -45,14 +45,15 @@ type way struct {
 	algo  coll.Algo
 	proto coll.Proto
 	// id is what it adds to the ID of a variant with the first of both.
-	id coll.ID
+	id   coll.ID
+	cost *cost
 }
 
-func newWay(a coll.Algo, p coll.Proto) way {
+func newWay(a coll.Algo, p coll.Proto, c *cost) way {
 	v := coll.Variant{Func: coll.AllReduce}
 	first := v.ID()
 	v.Algo, v.Proto = a, p
-	return way{a, p, v.ID() - first}
+	return way{a, p, v.ID() - first, c}
 }
 
 // New makes the model of a communicator. It has the channels of the facts, unless
@@ -121,7 +122,7 @@ func (m *Model) setCosts() {
 					c.bw = 0
 				}
 				if c.out == "" {
-					m.ways[f] = append(m.ways[f], newWay(a, p))
+					m.ways[f] = append(m.ways[f], newWay(a, p, c))
 				}
 			}
 		}

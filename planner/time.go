@@ -12,17 +12,18 @@ func log2(n int64) int { return bits.Len64(uint64(n)) - 1 }
 // load is what the time of a call depends on besides its costs.
 type load struct {
 	bytes     int64
-	all       bool // an all-reduce
-	lossy     bool // rings round its elements too often
-	size      int  // logarithm of units of 64 bytes, -1: less than one
-	ring, any int  // how often the latency of a ring, and of anything else, counts
+	asFloat   float32 // bytes
+	all       bool    // an all-reduce
+	lossy     bool    // rings round its elements too often
+	size      int     // logarithm of units of 64 bytes, -1: less than one
+	ring, any int     // how often the latency of a ring, and of anything else, counts
 }
 
 // load returns that of a call of n bytes, or of ops such operations that follow one
 // another on each channel.
 func (m *Model) load(c Call, n int64, ops int) load {
 	return load{
-		bytes: n, all: c.Func == coll.AllReduce, size: log2(n >> 6),
+		bytes: n, asFloat: float32(n), all: c.Func == coll.AllReduce, size: log2(n >> 6),
 		lossy: c.Func.Reduces() && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks,
 		ring:  ops, any: (ops + batchedOps - 1) / batchedOps,
 	}
@@ -51,7 +52,7 @@ func (m *Model) time(l *load, c *cost, a coll.Algo, p coll.Proto) float32 {
 		return 0
 	}
 	latency, bw := m.terms(l, c, a, p)
-	t := float32(latency + float32(float32(l.bytes)/float32(1000*bw)))
+	t := float32(latency + float32(l.asFloat/float32(1000*bw)))
 	if l.lossy && a == coll.Ring {
 		t = float32(t * lossyFactor)
 	}
