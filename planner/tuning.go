@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -78,27 +77,26 @@ var tuningColumns = map[string]func(r *tuningRow, value json.RawMessage) error{
 
 // word reads a name.
 func word[E any](v json.RawMessage, parse func(string) (E, error)) (E, error) {
-	var text string
-	if err := json.Unmarshal(v, &text); err != nil {
+	var text *string
+	if err := json.Unmarshal(v, &text); err != nil || text == nil {
 		var none E
-		return none, fmt.Errorf("%s is not a name in quotes", v)
+		return none, fmt.Errorf("%.40s is not a name in quotes", v)
 	}
-	return parse(text)
+	return parse(*text)
 }
 
 // number reads a whole number from lo to hi.
 func number[N int | int64](v json.RawMessage, into *N, lo, hi int64) error {
-	var n int64
-	if err := json.Unmarshal(v, &n); err != nil {
-		return fmt.Errorf("%s is not a whole number", v)
+	var n *int64
+	switch err := json.Unmarshal(v, &n); {
+	case err != nil || n == nil:
+		return fmt.Errorf("%.40s is not a whole number", v)
+	case *n < lo && hi == math.MaxInt64:
+		return fmt.Errorf("%d is out of range; the smallest is %d", *n, lo)
+	case *n < lo || *n > hi:
+		return fmt.Errorf("%d is out of range; allowed are %d to %d", *n, lo, hi)
 	}
-	if n < lo || n > hi {
-		if hi == math.MaxInt64 {
-			return fmt.Errorf("%d is out of range; the smallest is %d", n, lo)
-		}
-		return fmt.Errorf("%d is out of range; allowed are %d to %d", n, lo, hi)
-	}
-	*into = N(n)
+	*into = N(*n)
 	return nil
 }
 
@@ -114,13 +112,9 @@ func ParseTuning(name string, data []byte) (*Tuning, error) {
 }
 
 func parseTuning(name string, data []byte) (*Tuning, error) {
-	var file map[string]json.RawMessage
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&file); err != nil {
+	file, err := object(data)
+	if err != nil {
 		return nil, fmt.Errorf("%w; it is a JSON object with format, version and rows", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the table")
 	}
 	fields := []string{"format", "version", "rows"}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
@@ -130,11 +124,15 @@ func parseTuning(name string, data []byte) (*Tuning, error) {
 	}
 	var format string
 	var version int
-	var rows []map[string]json.RawMessage
+	var rows []json.RawMessage
 	for i, into := range []any{&format, &version, &rows} {
-		if err := json.Unmarshal(file[fields[i]], into); err != nil {
-			return nil, fmt.Errorf("%s: it has a format %q, a version %d and a list of rows", fields[i], tuningFormat, tuningVersion)
+		said := fmt.Sprintf("%s %.40s", fields[i], file[fields[i]])
+		if value := file[fields[i]]; value == nil || string(value) == "null" {
+			said = "no " + fields[i]
+		} else if json.Unmarshal(value, into) == nil {
+			continue
 		}
+		return nil, fmt.Errorf("%s; it has a format %q, a version %d and a list of rows", said, tuningFormat, tuningVersion)
 	}
 	if format != tuningFormat || version != tuningVersion {
 		return nil, fmt.Errorf("format %q, version %d; %q, version %d is allowed", format, version, tuningFormat, tuningVersion)
@@ -159,7 +157,42 @@ func parseTuning(name string, data []byte) (*Tuning, error) {
 	return t, nil
 }
 
-func parseTuningRow(row map[string]json.RawMessage) (*tuningRow, error) {
+// object reads an object in which each name stands once.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
+			return nil, err
+		}
+		return nil, errors.New("not an object")
+	}
+	// Unmarshal keeps the last of those that stand twice.
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	for seen := map[json.Token]bool{}; dec.More(); {
+		name, err := dec.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = dec.Decode(&value)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case seen[name]:
+			return nil, fmt.Errorf("%q stands there twice", name)
+		}
+		seen[name] = true
+	}
+	return fields, nil
+}
+
+func parseTuningRow(text json.RawMessage) (*tuningRow, error) {
+	row, err := object(text)
+	if err != nil {
+		return nil, err
+	}
 	r := &tuningRow{maxBytes: math.MaxInt64}
 	for _, column := range slices.Sorted(maps.Keys(row)) {
 		read, ok := tuningColumns[column]
