@@ -94,7 +94,7 @@ func (m *Model) decide(best *Choice, c Call, ops int, o Options) error {
 			o.Channels = min(row.channels, m.channels)
 		}
 		if o.Threads == 0 && row.threads != 0 {
-			o.Threads = min(row.threads, m.limits.MaxThreads, m.settings.threads(best.Variant.Proto))
+			o.Threads = min(row.threads, m.limits.MaxThreads, m.settings.threads(best.Variant.Algo, best.Variant.Proto))
 		}
 	} else if !m.fastest(best, c, ops, o, nil) {
 		return m.refuse(c, o)

@@ -45,12 +45,16 @@ const (
 	PATOn
 )
 
-// threads returns the most threads of a CTA with a protocol that settings allow.
-func (s *Settings) threads(p coll.Proto) int {
-	if p == coll.LL128 {
-		return cmp.Or(s.LL128Threads, maxThreadsAny)
+// threads returns the most threads of a CTA that settings allow.
+func (s *Settings) threads(a coll.Algo, p coll.Proto) int {
+	most := s.Threads
+	switch {
+	case a != coll.Tree && a != coll.Ring:
+		most = 0
+	case p == coll.LL128:
+		most = s.LL128Threads
 	}
-	return cmp.Or(s.Threads, maxThreadsAny)
+	return cmp.Or(most, maxThreadsAny)
 }
 
 // check refuses settings that no communicator can have.

@@ -116,6 +116,12 @@ func TestTuning(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, max(threads, 64), c.Threads)
 	}
+	// Those settings are of rings and trees.
+	narrow.Tuning, err = ParseTuning("t.json", []byte(table(`{"func": "AllReduce", "algo": "NVLS", "threads": 320}`)))
+	require.NoError(t, err)
+	c, err := model(t, &narrow).Choose(sum(512), Options{})
+	require.NoError(t, err)
+	require.Equal(t, 320, c.Threads)
 	// Functions without a row are as without the table.
 	call := Call{Func: coll.AllGather, Type: coll.Float32, Count: 1 << 10}
 	want, err := plain.Choose(call, Options{})
