@@ -45,6 +45,15 @@ const (
 	PATOn
 )
 
+// ThreadBounds returns what Threads of [Settings] may be, and with LL128 what
+// LL128Threads may: a multiple of 32 from the fewest to the most.
+func ThreadBounds(p coll.Proto) (fewest, most int) {
+	if p == coll.LL128 {
+		return minLL128Threads, maxThreads[coll.LL128]
+	}
+	return minThreads, maxThreads[coll.Simple]
+}
+
 // threads returns the most threads of a CTA that settings allow.
 func (s *Settings) threads(a coll.Algo, p coll.Proto) int {
 	most := s.Threads
@@ -63,15 +72,16 @@ func (s *Settings) check() error {
 		return result.New(result.InvalidArgument, opNew, format, args...)
 	}
 	for _, v := range []struct {
-		name        string
-		value       int
-		least, most int
+		name  string
+		value int
+		proto coll.Proto
 	}{
-		{"NCCL_NTHREADS", s.Threads, minThreads, maxThreads[coll.Simple]},
-		{"NCCL_LL128_NTHREADS", s.LL128Threads, minLL128Threads, maxThreads[coll.LL128]},
+		{"NCCL_NTHREADS", s.Threads, coll.Simple},
+		{"NCCL_LL128_NTHREADS", s.LL128Threads, coll.LL128},
 	} {
-		if v.value != 0 && (v.value < v.least || v.value > v.most || v.value%warpSize != 0) {
-			return bad("%s is %d; a multiple of %d from %d to %d is allowed", v.name, v.value, warpSize, v.least, v.most)
+		fewest, most := ThreadBounds(v.proto)
+		if v.value != 0 && (v.value < fewest || v.value > most || v.value%warpSize != 0) {
+			return bad("%s is %d; a multiple of %d from %d to %d is allowed", v.name, v.value, warpSize, fewest, most)
 		}
 	}
 	for f := range coll.Func(coll.NumFuncs) {

@@ -131,14 +131,13 @@ func (e *environment) netDevs(d *topo.NetDevs) {
 
 // search reads what searches depend on.
 func (e *environment) search(p *topo.HostParams) {
-	cross, nvls := int(topo.CrossNICPairs), 2
+	cross := int(topo.CrossNICPairs)
 	e.integer(&cross, 0, 2, 1, "NCCL_CROSS_NIC")
 	p.Search.CrossNIC = topo.CrossNIC(cross)
 	e.flag(&p.Search.NoScatter, false, "NCCL_MNNVL_SCATTER_NETS_ENABLE")
 	e.flag(&p.Search.RailPerHost, true, "NCCL_MNNVL_RAIL_PER_HOST")
 	e.flag(&p.Search.CollNet, true, "NCCL_COLLNET_ENABLE")
-	e.integer(&nvls, 0, 2, 1, "NCCL_NVLS_ENABLE")
-	p.Search.NVLS = nvls > 0
+	p.Search.NVLS = e.nvls()
 	p.Search.Better = e.betterChannels(true)
 	e.integer(&p.NetPeerChannels, 1, MaxChannels, 1, "NCCL_NCHANNELS_PER_NET_PEER")
 	e.integer(&p.NetChannelBW, 1, 1<<20, 1, "NCCL_P2P_PER_CHANNEL_NET_BW")

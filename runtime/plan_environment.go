@@ -28,23 +28,19 @@ func ReadPlanSettings(getenv func(string) (string, bool)) (*PlanSettings, error)
 	return &PlanSettings{cfg.settings, cfg.limits()}, nil
 }
 
-// Bounds of NCCL_NTHREADS and NCCL_LL128_NTHREADS (ncclTopoTuneModel, NCCL v2.30
-// src/graph/tuning.cc).
-const (
-	maxNThreads      = 512
-	minLL128NThreads = 160
-)
-
 // decisions reads what decisions depend on.
 func (e *environment) decisions(s *planner.Settings) {
 	rule(e, &s.Algos, planner.ParseAlgos, "NCCL_ALGO")
 	rule(e, &s.Protos, planner.ParseProtos, "NCCL_PROTO")
-	e.integer(&s.Threads, minThreads, maxNThreads, abi.WarpSize, "NCCL_NTHREADS")
-	e.integer(&s.LL128Threads, minLL128NThreads, abi.MaxThreads, abi.WarpSize, "NCCL_LL128_NTHREADS")
+	fewest, most := planner.ThreadBounds(coll.Simple)
+	e.integer(&s.Threads, fewest, most, abi.WarpSize, "NCCL_NTHREADS")
+	fewest, most = planner.ThreadBounds(coll.LL128)
+	e.integer(&s.LL128Threads, fewest, most, abi.WarpSize, "NCCL_LL128_NTHREADS")
 	e.thresholds(&s.Thresholds)
 	pat := 2
 	e.integer(&pat, 0, 2, 1, "NCCL_PAT_ENABLE")
 	s.PAT = []planner.PAT{planner.PATOff, planner.PATOn, planner.PATAuto}[pat]
+	s.NoNVLS = !e.nvls()
 	overhead := -1
 	e.integer(&overhead, 0, 1<<30, 1, "NCCL_NET_OVERHEAD")
 	if overhead >= 0 {
@@ -52,6 +48,13 @@ func (e *environment) decisions(s *planner.Settings) {
 		s.NetOverhead = new(float32(float64(overhead) * .001))
 	}
 	e.flag(&s.NoLL128C2C, false, "NCCL_LL128_C2C")
+}
+
+// nvls reads whether NVLS may be used. Where it can be it is, whether 1 or 2 says so.
+func (e *environment) nvls() bool {
+	nvls := 2
+	e.integer(&nvls, 0, 2, 1, "NCCL_NVLS_ENABLE")
+	return nvls > 0
 }
 
 // rule reads a variable of NCCL_ALGO's form.
