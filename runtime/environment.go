@@ -78,10 +78,31 @@ func (e *environment) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
+// channelBounds reads how many channels there are at least and at most.
+func (e *environment) channelBounds(cfg *Config) {
+	least := []string{"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS"}
+	most := []string{"NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS"}
+	e.integer(&cfg.MinChannels, 1, MaxChannels, 1, least...)
+	e.integer(&cfg.MaxChannels, 1, MaxChannels, 1, most...)
+	if cfg.MaxChannels == 0 || cfg.MinChannels <= cfg.MaxChannels {
+		return
+	}
+	// Where neither is set, Config is refused for what it says.
+	name, value, ok := e.lookup(most...)
+	if ok {
+		bound, _, ok := e.lookup(least...)
+		if !ok {
+			bound = "Config.MinChannels"
+		}
+		e.refuse(name, value, "less than %s, which is %d", bound, cfg.MinChannels)
+	} else if name, value, ok := e.lookup(least...); ok {
+		e.refuse(name, value, "more than Config.MaxChannels, which is %d", cfg.MaxChannels)
+	}
+}
+
 // apply overwrites the fields of cfg that a variable speaks of.
 func (e *environment) apply(cfg *Config) {
-	e.integer(&cfg.MinChannels, 1, MaxChannels, 1, "NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS")
-	e.integer(&cfg.MaxChannels, 1, MaxChannels, 1, "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS")
+	e.channelBounds(cfg)
 	e.integer(&cfg.BufferBytes[coll.LL], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_LL_BUFFSIZE")
 	e.integer(&cfg.BufferBytes[coll.LL128], ll128BufferUnit, maxBufferBytes, ll128BufferUnit, "NCCL_LL128_BUFFSIZE")
 	e.integer(&cfg.BufferBytes[coll.Simple], bufferUnit, maxBufferBytes, bufferUnit, "NCCL_BUFFSIZE")

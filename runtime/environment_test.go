@@ -56,6 +56,8 @@ func TestEnvironment(t *testing.T) {
 		{"NCCL_PAT_ENABLE", "0", Config{settings: planner.Settings{PAT: planner.PATOff}}},
 		{"NCCL_PAT_ENABLE", "1", Config{settings: planner.Settings{PAT: planner.PATOn}}},
 		{"NCCL_PAT_ENABLE", "2", Config{}},
+		{"NCCL_NVLS_ENABLE", "0", Config{settings: planner.Settings{NoNVLS: true}}},
+		{"NCCL_NVLS_ENABLE", "1", Config{}},
 		{"NCCL_NET_OVERHEAD", "1500", Config{settings: planner.Settings{NetOverhead: new(float32(1.5))}}},
 		{"NCCL_LL128_C2C", "0", Config{settings: planner.Settings{NoLL128C2C: true}}},
 		{"NCCL_BUFFSIZE", "1048576", Config{BufferBytes: [3]int{coll.Simple: 1 << 20}}},
@@ -120,6 +122,26 @@ func TestEnvironmentRefuses(t *testing.T) {
 			require.ErrorIs(t, e.err, ErrInvalidArgument)
 			require.EqualError(t, e.err, test.want)
 		})
+	}
+}
+
+// TestContradictoryChannels: who set each bound is said.
+func TestContradictoryChannels(t *testing.T) {
+	for _, test := range []struct {
+		set  map[string]string
+		cfg  Config
+		want string
+	}{
+		{map[string]string{"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_CTAS": "4"}, Config{}, "InitAll: NCCL_MAX_CTAS=4: less than NCCL_MIN_NCHANNELS, which is 8"},
+		{map[string]string{"NCCL_MAX_CTAS": "4"}, Config{MinChannels: 8}, "InitAll: NCCL_MAX_CTAS=4: less than Config.MinChannels, which is 8"},
+		{map[string]string{"NCCL_MIN_CTAS": "8"}, Config{MaxChannels: 4}, "InitAll: NCCL_MIN_CTAS=8: more than Config.MaxChannels, which is 4"},
+	} {
+		e := environment{getenv: func(name string) (string, bool) {
+			v, ok := test.set[name]
+			return v, ok
+		}}
+		e.apply(&test.cfg)
+		require.EqualError(t, e.err, test.want)
 	}
 }
 
