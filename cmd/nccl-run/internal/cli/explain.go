@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,8 @@ Usage:
 
 const explainNotes = `
 Sizes are those of the larger buffer of a rank: what an all-gather gathers, what a
-reduce-scatter scatters. Of the environment nothing counts but what --set gives.
+reduce-scatter scatters. Choices are of exactly these sizes, plans of the whole
+elements in them. Of the environment nothing counts but what --set gives.
 With --algos all, the default, it is what a communicator of this build does; on one
 machine its ranks do not use the network, and channels may be better than NCCL's
 (docs/CHANNELS.md). With --algos nccl it is what NCCL 2.30 does, whether this build
@@ -107,7 +109,11 @@ func one(v *value) *value {
 		if strings.EqualFold(text, all) {
 			return fmt.Errorf("%q is not one of them; give one", text)
 		}
-		return parse(text)
+		err := parse(text)
+		if e, ok := errors.AsType[*coll.ParseError](err); ok {
+			e.Allowed = slices.DeleteFunc(e.Allowed, func(name string) bool { return name == all })
+		}
+		return err
 	}}
 }
 
@@ -162,7 +168,10 @@ func explain(p *Process, o *explainOptions) error {
 		}
 		call.Count = n / (model.Bytes(planner.Call{Func: call.Func, Type: call.Type, Count: 1}))
 		e, err := model.ExplainBytes(call, n, planner.Options{})
-		if err != nil {
+		switch {
+		case errors.Is(err, nccl.ErrNotBuilt):
+			return refusef("%w; --algos nccl says what NCCL does", err)
+		case err != nil:
 			return refused{err}
 		}
 		found := report.Explained{Explanation: e, Warps: e.Choice.Threads / warpSize, Built: built(facts.MinSM)(e.Choice.Variant) == nil}
@@ -189,9 +198,9 @@ func explain(p *Process, o *explainOptions) error {
 
 // model makes the planner's model.
 func (o *explainOptions) model(facts planner.Facts) (*planner.Model, error) {
-	settings, err := nccl.ReadPlanSettings(o.lookup)
+	settings, err := o.planSettings()
 	if err != nil {
-		return nil, refusef("--set: %w", err)
+		return nil, err
 	}
 	c := &planner.Config{Facts: facts, Settings: settings.Settings, Tuning: o.tuning, Limits: settings.Limits, Kernel: built(facts.MinSM)}
 	if o.algos == "nccl" {

@@ -40,6 +40,15 @@ func (o *hostOptions) lookup(name string) (string, bool) {
 	return v, ok
 }
 
+// planSettings reads what variables that --set gave say of operations.
+func (o *hostOptions) planSettings() (*nccl.PlanSettings, error) {
+	settings, err := nccl.ReadPlanSettings(o.lookup)
+	if err != nil {
+		return nil, refusef("--set: %w", operand(err))
+	}
+	return settings, nil
+}
+
 // assignment reads one NAME=VALUE of those that a flag collects.
 func assignment(set map[string]string) *value {
 	return &value{kind: "name=value", parse: func(text string) error {

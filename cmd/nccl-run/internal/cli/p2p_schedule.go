@@ -40,12 +40,12 @@ type p2pScheduleOptions struct {
 	nodes     []int // ranks of each; with a topology how many of it
 	groupSize int
 	bytes     int64 // -1: show the whole schedule
-	rank      int
+	rank      int   // -1: nobody said
 	json      bool
 }
 
 func newP2PSchedule(p *Process) *cobra.Command {
-	o := &p2pScheduleOptions{hostOptions: newHostOptions(), bytes: -1}
+	o := &p2pScheduleOptions{hostOptions: newHostOptions(), bytes: -1, rank: -1}
 	o.topology = ""
 	flags := &flagSet{}
 	add := flags.section("Ranks")
@@ -96,6 +96,9 @@ func p2pSchedule(p *Process, o *p2pScheduleOptions) error {
 	}
 	if o.bytes >= 0 {
 		return o.plan(p, c)
+	}
+	if o.rank >= 0 {
+		return refusef("--rank needs --bytes; without it all ranks are shown")
 	}
 	s, err := planner.NewP2PSchedule(c.Nodes, c.GroupSize)
 	if err != nil {
@@ -158,13 +161,13 @@ func (o *p2pScheduleOptions) config(p *Process) (*planner.P2PConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := nccl.ReadPlanSettings(o.lookup)
+	settings, err := o.planSettings()
 	if err != nil {
-		return nil, refusef("--set: %w", err)
+		return nil, err
 	}
 	c := planner.P2PConfigOf(h.layout, &settings.Limits)
 	if c.P2PLimits, err = nccl.ReadP2PLimits(o.lookup); err != nil {
-		return nil, refusef("--set: %w", err)
+		return nil, refusef("--set: %w", operand(err))
 	}
 	o.limit(&c.P2PLimits)
 	return c, nil
@@ -183,19 +186,20 @@ func (o *p2pScheduleOptions) plan(p *Process, c *planner.P2PConfig) error {
 		return refuseInput(err)
 	}
 	n := sends.Schedule().NRanks()
-	if o.rank >= n {
-		return refusef("--rank: %d is out of range; allowed are 0 to %d", o.rank, n-1)
+	rank := max(0, o.rank)
+	if rank >= n {
+		return refusef("--rank: %d is out of range; allowed are 0 to %d", rank, n-1)
 	}
 	all := make([]planner.Transfer, n)
 	for peer := range all {
 		all[peer] = planner.Transfer{Peer: peer, Bytes: o.bytes}
 	}
-	plan, err := sends.Plan(o.rank, all, all)
+	plan, err := sends.Plan(rank, all, all)
 	if err != nil {
 		return refuseInput(err)
 	}
 	if o.json {
-		return written(report.WriteP2PPlan(p.Stdout, o.rank, plan))
+		return written(report.WriteP2PPlan(p.Stdout, rank, plan))
 	}
 	_, err = fmt.Fprint(p.Stdout, plan)
 	return written(err)

@@ -181,6 +181,9 @@ func ExplainText(w io.Writer, h ExplainHead, sizes []Explained, why bool) error 
 			below = "  " + e.Note + "\n"
 		}
 		if e.Plan != nil {
+			if n := h.Model.Bytes(e.Call); n != c.Bytes {
+				below += fmt.Sprintf("  plan of %d bytes: %d is no whole number of elements\n", n, c.Bytes)
+			}
 			below += e.Plan.String()
 		}
 		if _, err := io.WriteString(w, below); err != nil {
