@@ -45,7 +45,7 @@ func (t *tuner) bandwidth(f coll.Func, a coll.Algo, p coll.Proto) float32 {
 	// What the network of a bus carries, of the call's bytes.
 	switch {
 	case a == coll.Ring || (a == coll.NVLS || a == coll.NVLSTree) && !gathers:
-		bus = float32(bus * float32(float64(t.NRanks)/float64(steps(f, t.NRanks))))
+		bus = float32(bus * float32(float64(t.NRanks)/float64(ringHops(f, t.NRanks))))
 	case !gathers:
 		bus = float32(bus * .5)
 	}

@@ -110,7 +110,7 @@ func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRang
 	v := c.variant(0, 0)
 	first := v.ID()
 	l := m.load(c, best.Bytes, ops)
-	any := false
+	found := false
 	ways := m.ways[c.Func]
 	for i := range ways {
 		w := &ways[i]
@@ -118,15 +118,15 @@ func (m *Model) fastest(best *Choice, c Call, ops int, o Options, row *tunedRang
 			row != nil && !(row.algos.Has(w.algo) && row.protos.Has(w.proto)) {
 			continue
 		}
-		if t := m.time(&l, w.cost, w.algo, w.proto); !any || t < best.Time {
+		if t := m.time(&l, w.cost, w.algo, w.proto); !found || t < best.Time {
 			v.Algo, v.Proto = w.algo, w.proto
-			best.Time, any = t, true
+			best.Time, found = t, true
 		}
 	}
-	if any {
+	if found {
 		best.Variant = v
 	}
-	return any
+	return found
 }
 
 // check refuses what no choice can be made for.

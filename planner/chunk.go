@@ -16,35 +16,6 @@ const chunkAlign = 16
 // src/include/collectives.h).
 const slicesPerChunk = 2
 
-// geometry is what the sizes of chunks depend on besides the call.
-type geometry struct {
-	nranks, nodes int
-	// nvlsHeads is how many multicast groups a node has; nvlsChunk is the chunk of
-	// each, nvlsTreeChunk the largest one between nodes, bytes.
-	nvlsHeads, nvlsChunk, nvlsTreeChunk int
-	// nvlsBW is the bandwidth of an all-reduce with NVLS, GB/s.
-	nvlsBW float32
-	// directHeads is how many heads a node has for CollNet without chains, and
-	// directDepth 2 if other ranks send to them.
-	directHeads, directDepth int
-	// chainDepth is how many ranks a chain of CollNet has.
-	chainDepth int
-}
-
-// newGeometry returns the geometry of a communicator whose all-reduce with NVLS has
-// the given bandwidth, GB/s.
-func newGeometry(f *Facts, nvlsBW float32) geometry {
-	g := geometry{
-		nranks: f.NRanks, nodes: f.NNodes,
-		nvlsHeads: f.NVLSHeads, nvlsChunk: f.NVLSChunkBytes, nvlsTreeChunk: f.NVLSTreeChunkBytes, nvlsBW: nvlsBW,
-		directHeads: f.DirectHeads, directDepth: 1, chainDepth: f.NRanks / f.NNodes,
-	}
-	if f.MaxLocalRanks > 1 {
-		g.directDepth = 2
-	}
-	return g
-}
-
 // slowNVLSBW is the bandwidth of an all-reduce below which small chunks of NVLS
 // between nodes keep the network busy, GB/s (calcCollChunking, NCCL v2.30
 // src/enqueue.cc).
@@ -91,16 +62,16 @@ var grain = [coll.NumProtos]int{coll.LL: 16, coll.LL128: 1920, coll.Simple: 512}
 // chunksPerLoop returns how many chunks of a channel's part are under way
 // together: one of each rank, or of each head of a node. Of functions whose count
 // is that of one rank, the part is too.
-func (g *geometry) chunksPerLoop(v coll.Variant) int {
+func (f *Facts) chunksPerLoop(v coll.Variant) int {
 	switch v.Algo {
 	case coll.Ring, coll.TwoShot:
 		if v.Func == coll.AllReduce {
-			return g.nranks
+			return f.NRanks
 		}
 	case coll.NVLS, coll.NVLSTree:
-		return max(1, g.nvlsHeads)
+		return max(1, f.NVLSHeads)
 	case coll.CollNetDirect:
-		return max(1, g.directHeads)
+		return max(1, f.DirectHeads)
 	}
 	return 1
 }
@@ -112,14 +83,14 @@ func (m *Model) chunk(v coll.Variant, partBytes int64) int {
 	most := m.limits.slotData(v.Proto) * chunkSteps / chunkAlign * chunkAlign
 	switch v.Algo {
 	case coll.Ring, coll.OneShot, coll.TwoShot:
-		return evenChunk(partBytes, m.geometry.chunksPerLoop(v), most)
+		return evenChunk(partBytes, m.facts.chunksPerLoop(v), most)
 	}
 	// NCCL counts the bytes of all ranks.
 	all := partBytes
 	if v.Func == coll.AllGather || v.Func == coll.ReduceScatter {
 		all *= int64(m.nranks)
 	}
-	size := m.geometry.chunk(v, all, most)
+	size := m.chunkAsNCCL(v, all, most)
 	return max(chunkAlign, size/grain[v.Proto]*grain[v.Proto])
 }
 
@@ -132,14 +103,15 @@ func evenChunk(bytes int64, together, most int) int {
 	return int(max(chunkAlign, min(int64(most), roundUp(size, chunkAlign))))
 }
 
-// chunk returns NCCL's size of chunks for all bytes of a channel's part: what a
+// chunkAsNCCL returns NCCL's size of chunks for all bytes of a channel's part: what a
 // slot holds, or less, so that enough of them are under way (calcCollChunking,
 // NCCL v2.30 src/enqueue.cc). Each pair is a number of loops and a size: a chunk
 // above the size is halved, or cut to it, while it makes fewer loops.
-func (g *geometry) chunk(v coll.Variant, bytes int64, most int) int {
+func (m *Model) chunkAsNCCL(v coll.Variant, bytes int64, most int) int {
 	type bound struct{ loops, size int }
+	f := &m.facts
 	size := most
-	together := g.chunksPerLoop(v)
+	together := f.chunksPerLoop(v)
 	halve := func(bounds ...bound) {
 		for _, b := range bounds {
 			for size > b.size && bytes/int64(together*size) < int64(b.loops) {
@@ -156,20 +128,23 @@ func (g *geometry) chunk(v coll.Variant, bytes int64, most int) int {
 	}
 	switch {
 	case v.Algo == coll.CollNetDirect:
-		halve(bound{64 * g.directDepth, 128 << 10}, bound{8 * g.directDepth, 64 << 10}, bound{8 * g.directDepth, 32 << 10})
+		depth := min(f.MaxLocalRanks, 2) // 2 if other ranks send to the heads
+		halve(bound{64 * depth, 128 << 10}, bound{8 * depth, 64 << 10}, bound{8 * depth, 32 << 10})
 	case v.Algo == coll.CollNetChain:
 		size = min(256<<10, size)
-		halve(bound{64 * g.chainDepth, 128 << 10}, bound{8 * g.chainDepth, 64 << 10}, bound{g.chainDepth, 32 << 10})
+		depth := f.NRanks / f.NNodes
+		halve(bound{64 * depth, 128 << 10}, bound{8 * depth, 64 << 10}, bound{depth, 32 << 10})
 	case v.Algo == coll.NVLS:
-		if size = min(size, g.nvlsChunk); g.nodes > 1 && g.nvlsBW < slowNVLSBW {
+		size = min(size, f.NVLSChunkBytes)
+		if f.NNodes > 1 && m.Bandwidth(coll.AllReduce, coll.NVLS, coll.Simple) < slowNVLSBW {
 			size = min(size, 32<<10)
 		}
 		cut(bound{64, 64 << 10}, bound{8, 32 << 10}, bound{2, 16 << 10})
 	case v.Algo == coll.NVLSTree:
-		size = min(g.nvlsChunk, g.nvlsTreeChunk)
+		size = min(f.NVLSChunkBytes, f.NVLSTreeChunkBytes)
 		cut(bound{32, 256 << 10}, bound{16, 128 << 10}, bound{4, 64 << 10}, bound{1, 32 << 10})
 	case v.Algo == coll.Tree && v.Proto == coll.LL128:
-		size = g.treeChunk(bytes, size)
+		size = f.treeChunk(bytes, size)
 	case v.Algo == coll.PAT && v.Func == coll.AllGather:
 		halve(bound{32, 64 << 10})
 	case v.Algo == coll.PAT && v.Func == coll.ReduceScatter:
@@ -180,9 +155,9 @@ func (g *geometry) chunk(v coll.Variant, bytes int64, most int) int {
 
 // treeChunk returns the size of chunks of trees with LL128: the deeper the trees,
 // the more chunks fill them.
-func (g *geometry) treeChunk(bytes int64, size int) int {
-	ranks := float32(g.nranks) / float32(g.nodes)
-	depth := float32(float64(bits.Len(uint(g.nodes))) + float64(0.1*float64(ranks)))
+func (f *Facts) treeChunk(bytes int64, size int) int {
+	ranks := float32(f.NRanks) / float32(f.NNodes)
+	depth := float32(float64(bits.Len(uint(f.NNodes))) + float64(0.1*float64(ranks)))
 	for _, b := range []struct {
 		loops float32
 		size  int

@@ -14,21 +14,25 @@ import (
 func TestChunks(t *testing.T) {
 	const k, m, g = 1 << 10, 1 << 20, 1 << 30
 	limits := DefaultLimits()
-	g2 := geometry{
-		nranks: 16, nodes: 2, nvlsHeads: 8, nvlsChunk: 128 * k, nvlsTreeChunk: 128 * k, nvlsBW: 300,
-		directHeads: 8, directDepth: 2, chainDepth: 8,
+	two := Facts{
+		NRanks: 16, NNodes: 2, MaxLocalRanks: 8, NVLSHeads: 8, NVLSChunkBytes: 128 * k, NVLSTreeChunkBytes: 128 * k, DirectHeads: 8,
 	}
-	slow, wide := g2, g2
-	slow.nvlsBW = 149
-	wide.nodes, wide.nvlsTreeChunk = 4, 64*k
+	four := two
+	four.NNodes, four.NVLSTreeChunkBytes = 4, 64*k
+	model := func(f Facts, nvls float32) *Model {
+		m := &Model{facts: f}
+		m.costs[coll.AllReduce][coll.NVLS][coll.Simple].bw = nvls
+		return m
+	}
+	g2, slow, wide := model(two, 300), model(two, 149), model(four, 300)
 	type sizes map[int64]int // of chunks, by bytes
 	for _, test := range []struct {
-		name     string
-		geometry geometry
-		f        coll.Func
-		a        coll.Algo
-		p        coll.Proto
-		want     sizes
+		name string
+		m    *Model
+		f    coll.Func
+		a    coll.Algo
+		p    coll.Proto
+		want sizes
 	}{
 		{"tree, LL", g2, coll.AllReduce, coll.Tree, coll.LL, sizes{8: 32 * k, g: 32 * k}},
 		{"tree, LL128", g2, coll.AllReduce, coll.Tree, coll.LL128, sizes{8: 17280, 256 * k: 34560, 512 * k: 71040, 4 * m: 144000, g: 576000}},
@@ -45,7 +49,7 @@ func TestChunks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			v := coll.Variant{Func: test.f, Algo: test.a, Proto: test.p}
 			for bytes, want := range test.want {
-				got := test.geometry.chunk(v, bytes, limits.slotData(test.p)) / grain[test.p] * grain[test.p]
+				got := test.m.chunkAsNCCL(v, bytes, limits.slotData(test.p)) / grain[test.p] * grain[test.p]
 				require.Equal(t, want, got, "%d bytes", bytes)
 			}
 		})

@@ -27,10 +27,10 @@ type tuner struct {
 	// treeLL128Max and so on are of a channel.
 	ringLL128Max, treeLL128Max, treeMax, nvlsTreeMax float64
 
-	perNode float32 // ranks of a node, on average
-	peers   int     // other ranks of a node, on average, rounded down
-	log     int     // of the number of nodes
-	hops    [numLinks]algoTable
+	perNode  float32 // ranks of a node, on average
+	peers    int     // other ranks of a node, on average, rounded down
+	logNodes int     // logarithm of the number of nodes
+	hops     [numLinks]algoTable
 }
 
 func newTuner(f *Facts, s *Settings) *tuner {
@@ -40,7 +40,7 @@ func newTuner(f *Facts, s *Settings) *tuner {
 		Facts: f, Settings: s, gen: gen,
 		ringLL128Max: ringLL128MaxBW[gen][span], treeLL128Max: treeLL128MaxBW[gen][span],
 		treeMax: treeMaxBW[gen][span], nvlsTreeMax: nvlsTreeMaxBW[gen][span],
-		perNode: float32(f.NRanks) / float32(f.NNodes), peers: f.NRanks/f.NNodes - 1, log: log2(int64(f.NNodes)),
+		perNode: float32(f.NRanks) / float32(f.NNodes), peers: f.NRanks/f.NNodes - 1, logNodes: log2(int64(f.NNodes)),
 		hops: hopLatency,
 	}
 	row := gen

@@ -5,8 +5,8 @@ import (
 	"github.com/ncclgo/ncclgo/topo"
 )
 
-// steps is how many hops one element makes in a ring.
-func steps(f coll.Func, nranks int) int {
+// ringHops is how many hops one element makes in a ring.
+func ringHops(f coll.Func, nranks int) int {
 	switch f {
 	case coll.AllReduce:
 		return 2 * (nranks - 1)
@@ -40,7 +40,7 @@ func (t *tuner) latency(f coll.Func, a coll.Algo, p coll.Proto) float32 {
 	case coll.Ring:
 		return t.ringLatency(f, p, l, near, intra, inter)
 	case coll.Tree:
-		return l + float32(2*float32(float32(float32(t.peers)*intra)+float32(float32(t.log)*inter)))
+		return l + float32(2*float32(float32(float32(t.peers)*intra)+float32(float32(t.logNodes)*inter)))
 	case coll.CollNetDirect:
 		hop := float64(float32(float32(min(1, t.peers)) * intra))
 		both := float64(2 * float64(hop+float64(float64(t.peers)*collNetPeerLatency)))
@@ -53,15 +53,15 @@ func (t *tuner) latency(f coll.Func, a coll.Algo, p coll.Proto) float32 {
 		}
 		return intra
 	case coll.NVLSTree:
-		return l + float32(intra+float32(float32(2*t.log)*inter))
+		return l + float32(intra+float32(float32(2*t.logNodes)*inter))
 	default: // PAT
-		far := float64(float64(t.log) * float64(float64(inter)/patLogDivisor))
+		far := float64(float64(t.logNodes) * float64(float64(inter)/patLogDivisor))
 		return float32(float64(l) + float64(far+float64(float64(t.NRanks)*patRankLatency)))
 	}
 }
 
 func (t *tuner) ringLatency(f coll.Func, p coll.Proto, l float32, near link, intra, inter float32) float32 {
-	n := steps(f, t.NRanks)
+	n := ringHops(f, t.NRanks)
 	if f.Rooted() {
 		hw := near
 		if t.NNodes > 1 {

@@ -23,7 +23,6 @@ type Model struct {
 	channels, nvlsChannels int
 	kernel                 func(coll.Variant) error
 	asNCCL                 bool
-	geometry               geometry
 
 	costs [coll.NumFuncs][coll.NumAlgos][coll.NumProtos]cost
 	// ways are the costs of a function that are available, in order.
@@ -79,7 +78,6 @@ func New(c *Config) (*Model, error) {
 	m.setThreads()
 	m.setPlateau()
 	m.setCosts()
-	m.geometry = newGeometry(&m.facts, m.Bandwidth(coll.AllReduce, coll.NVLS, coll.Simple))
 	if err := m.setTuning(c.Tuning); err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func (m *Model) apart(v coll.Variant) bool {
 	case coll.CollNetDirect, coll.CollNetChain:
 		return true
 	case coll.NVLS:
-		return m.geometry.nodes > 1
+		return m.facts.NNodes > 1
 	}
 	return false
 }

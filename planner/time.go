@@ -11,12 +11,12 @@ func log2(n int64) int { return bits.Len64(uint64(n)) - 1 }
 
 // load is what the time of a call depends on besides its costs.
 type load struct {
-	bytes     int64
-	asFloat   float32 // bytes
-	all       bool    // an all-reduce
-	lossy     bool    // rings round its elements too often
-	size      int     // logarithm of units of 64 bytes, -1: less than one
-	ring, any int     // how often the latency of a ring, and of anything else, counts
+	bytes      int64
+	asFloat    float32 // bytes
+	all        bool    // an all-reduce
+	lossy      bool    // rings round its elements too often
+	size       int     // logarithm of units of 64 bytes, -1: less than one
+	ring, rest int     // how often the latency of a ring, and of anything else, counts
 }
 
 // load returns that of a call of n bytes, or of ops such operations that follow one
@@ -25,7 +25,7 @@ func (m *Model) load(c Call, n int64, ops int) load {
 	return load{
 		bytes: n, asFloat: float32(n), all: c.Func == coll.AllReduce, size: log2(n >> 6),
 		lossy: c.Func.Reduces() && (c.Type == coll.F8E4M3 || c.Type == coll.F8E5M2) && m.nranks > exactRingRanks,
-		ring:  ops, any: (ops + batchedOps - 1) / batchedOps,
+		ring:  ops, rest: (ops + batchedOps - 1) / batchedOps,
 	}
 }
 
@@ -43,7 +43,7 @@ func (m *Model) terms(l *load, c *cost, a coll.Algo, p coll.Proto) (latency, bw 
 		a == coll.NVLSTree && l.size < nvlsTreeCorrections && m.correctNVLSTree) {
 		bw = float32(bw * treeCorrection[p][l.size])
 	}
-	return float32(latency * float32(l.any)), bw
+	return float32(latency * float32(l.rest)), bw
 }
 
 // time returns the µs that a call takes.
