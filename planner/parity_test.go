@@ -22,6 +22,7 @@ func layoutOf(t testing.TB, r *parity.Run) *topo.Layout {
 	require.NoError(t, err)
 	settings, err := nccl.ReadGraphSettings(r.Lookup)
 	require.NoError(t, err, r.Name)
+	settings.Hosts.Search.Better = false
 	settings.Hosts.Hosts = r.NRanks / s.NRanks()
 	members, err := topo.Members(s, settings.Hosts)
 	require.NoError(t, err, r.Name)
