@@ -7,9 +7,10 @@ type barrier uint8
 
 const (
 	open    barrier = iota // it is not out
-	nature                 // nothing ever does it so
 	origin                 // NCCL does not have it
+	nature                 // nothing ever does it so
 	machine                // the machine lacks what it needs
+	operand                // it does not reduce this type by this operator here
 	setting                // a user's setting, or its default
 	build                  // no kernel in this build
 	danger                 // links may tear what it sends

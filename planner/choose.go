@@ -161,13 +161,13 @@ func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, ba
 		return cost.out, cost.barrier
 	}
 	if out := undefined(v); out != "" {
-		return out, nature
+		return out, operand
 	}
 	switch err := m.kernel(v); {
 	case errors.Is(err, result.ErrNotBuilt):
 		return "not built", build
 	case err != nil:
-		return shortReason(v, err), nature
+		return shortReason(v, err), operand
 	case !o.Algos.Has(a) || !o.Protos.Has(p):
 		return "not asked for", unasked
 	}
