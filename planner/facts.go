@@ -53,21 +53,6 @@ func FactsOf(l *topo.Layout) Facts {
 	return f
 }
 
-// ringFacts returns the facts of a communicator on one node that has rings alone,
-// twice as many channels as the graph, as NCCL's communicators have.
-func ringFacts(ring *topo.Graph) Facts {
-	f := Facts{
-		NRanks: ring.NRanks, NNodes: 1, MinLocalRanks: ring.NRanks, MaxLocalRanks: ring.NRanks,
-		RanksPerGPU: ring.RanksPerGPU, MinSM: ring.MinSM, MaxSM: ring.MaxSM,
-		Channels: min(2*len(ring.Channels), topo.MaxChannels),
-	}
-	f.Graphs[topo.GraphRing] = topo.Agreed{
-		Channels: len(ring.Channels), BWIntra: ring.BWIntra, BWInter: ring.BWInter, LatencyInter: ring.LatencyInter,
-		TypeIntra: ring.TypeIntra, TypeInter: ring.TypeInter, SameChannels: ring.SameChannels,
-	}
-	return f
-}
-
 // graphOf says which graph an algorithm runs over (initTransportsRank, NCCL v2.30
 // src/init.cc). The direct algorithms take the GPUs of a ring.
 var graphOf = [coll.NumAlgos]topo.GraphID{

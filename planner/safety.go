@@ -25,13 +25,13 @@ func (t *tuner) unsafe(g *topo.Agreed) string {
 	return ""
 }
 
-// Unsafe returns why a protocol must not be used over the rings of one node, in a
-// clause that continues its name; "" if it may. The cases are those in which NCCL
-// does not use LL128 unless NCCL_PROTO names it (ncclTopoTuneModel).
-func Unsafe(p coll.Proto, ring *topo.Graph) string {
+// Unsafe returns why a protocol must not be used over the rings of a communicator,
+// in a clause that continues its name; "" if it may. The cases are those in which
+// NCCL does not use LL128 unless NCCL_PROTO names it (ncclTopoTuneModel, NCCL v2.30
+// src/graph/tuning.cc).
+func Unsafe(p coll.Proto, f *Facts) string {
 	if p != coll.LL128 {
 		return ""
 	}
-	f := ringFacts(ring)
-	return newTuner(&f, new(Settings)).unsafe(&f.Graphs[topo.GraphRing])
+	return newTuner(f, new(Settings)).unsafe(&f.Graphs[topo.GraphRing])
 }

@@ -108,8 +108,9 @@ func (e engine) protos(t testing.TB, ranks int) []coll.Proto {
 	cfg := e.config(t, ranks)
 	i := initializer{cfg: &cfg, shared: &shared{}}
 	require.NoError(t, i.place())
+	facts := planner.FactsOf(i.shared.layout)
 	return slices.DeleteFunc(slices.Clone(everyProto), func(p coll.Proto) bool {
-		why := planner.Unsafe(p, i.shared.ring)
+		why := planner.Unsafe(p, &facts)
 		if why != "" {
 			t.Logf("skipped: %v %s", p, why)
 		}

@@ -336,10 +336,10 @@ func (i *initializer) allocate() error {
 	for ch := range s.model.Channels() {
 		c.Rings = append(c.Rings, s.ring.Ring(ch))
 	}
-	limits := i.cfg.limits()
+	limits, facts := i.cfg.limits(), planner.FactsOf(s.layout)
 	for _, v := range i.variants {
 		// A protocol that must not be used here needs no memory.
-		if p := v.Proto; planner.Unsafe(p, s.ring) == "" {
+		if p := v.Proto; planner.Unsafe(p, &facts) == "" {
 			c.BufferBytes[p] = int64(limits.BufferBytes[p])
 		}
 	}

@@ -97,9 +97,10 @@ func (m *Machine) unsafe(c *Config, p coll.Proto) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ring, err := topo.SearchRing(system)
+	layout, err := topo.ConnectHost(system, false)
 	if err != nil {
 		return "", err
 	}
-	return planner.Unsafe(p, ring), nil
+	facts := planner.FactsOf(layout)
+	return planner.Unsafe(p, &facts), nil
 }
