@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -151,37 +150,6 @@ func (m *Model) check(c Call, o Options) error {
 		return bad("%d threads; a multiple of %d from %d to %d is allowed", o.Threads, warpSize, minThreads, m.limits.MaxThreads)
 	}
 	return nil
-}
-
-// reason returns why a call does not run with an algorithm and a protocol, ""
-// if it may.
-func (m *Model) reason(c Call, o Options, a coll.Algo, p coll.Proto) (string, barrier) {
-	v := c.variant(a, p)
-	if cost := &m.costs[c.Func][a][p]; cost.out != "" {
-		return cost.out, cost.barrier
-	}
-	if out := undefined(v); out != "" {
-		return out, operand
-	}
-	switch err := m.kernel(v); {
-	case errors.Is(err, result.ErrNotBuilt):
-		return "not built", build
-	case err != nil:
-		return shortReason(v, err), operand
-	case !o.Algos.Has(a) || !o.Protos.Has(p):
-		return "not asked for", unasked
-	}
-	return "", open
-}
-
-// shortReason is the innermost part of a kernel lookup's error, without the
-// name of the variant, which whoever prints it has.
-func shortReason(v coll.Variant, err error) string {
-	var e *result.Error
-	if errors.As(err, &e) && e.Err != nil {
-		err = e.Err
-	}
-	return strings.TrimPrefix(err.Error(), v.String()+": ")
 }
 
 // refuse returns the error of a call for which nothing that was asked for can

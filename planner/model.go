@@ -136,56 +136,6 @@ func (m *Model) setCosts() {
 	}
 }
 
-// disabled returns why settings or safety rule out an algorithm or protocol that
-// could be used. Settings say nothing of an only rank.
-func (m *Model) disabled(t *tuner, f coll.Func, a coll.Algo, p coll.Proto) (string, barrier) {
-	s := &m.settings
-	switch {
-	case m.nranks == 1 && m.asNCCL && p != coll.Simple:
-		return "one rank has nothing to send", nature
-	case m.nranks == 1:
-		return "", open
-	}
-	if p == coll.LL128 && !(m.asNCCL && s.Protos[f] != 0) {
-		if why := t.unsafe(&m.facts.Graphs[graphOf[a]]); why != "" {
-			return why, danger
-		}
-	}
-	switch {
-	case !s.Algos[f].Has(a):
-		return "disabled by NCCL_ALGO", setting
-	case !s.Protos[f].Has(p):
-		return "disabled by NCCL_PROTO", setting
-	}
-	return "", open
-}
-
-// undefined returns why a variant is ruled out by its operator and type where its
-// function, algorithm and protocol are not (updateCollCostTable, NCCL v2.30
-// src/enqueue.cc, and ncclNvlsSupported, src/include/device.h); "" if it is not.
-func undefined(v coll.Variant) string {
-	switch {
-	case !v.Func.Reduces():
-	case v.Algo == coll.PAT && (v.Op == coll.PreMulSum || v.Op == coll.SumPostDiv):
-		return "PAT does not scale"
-	case (v.Algo == coll.NVLS || v.Algo == coll.NVLSTree) && !switchReduces(v.Op, v.Type):
-		return "switches do not reduce " + v.Op.String() + " of " + v.Type.String()
-	}
-	return ""
-}
-
-// switchReduces reports whether NVSwitches reduce elements of a type.
-func switchReduces(op coll.RedOp, t coll.DataType) bool {
-	switch t {
-	case coll.Int32, coll.Uint32, coll.Int64, coll.Uint64, coll.Float16, coll.BFloat16:
-		return op == coll.Sum || op == coll.MinMax
-	case coll.Float32, coll.Float64:
-		return op == coll.Sum
-	default:
-		return false
-	}
-}
-
 // Channels returns the number of channels that the communicator needs: no choice
 // but one of NVLS uses more.
 func (m *Model) Channels() int { return m.channels }
