@@ -110,8 +110,10 @@ func TestRingChunks(t *testing.T) {
 // TestPlansOfEveryAlgorithm: calls of all functions with all algorithms and protocols
 // that there are costs of are planned, on one node and on several, whatever is built.
 func TestPlansOfEveryAlgorithm(t *testing.T) {
-	for _, nodes := range []int{1, 2, 4} {
-		cfg := nodesConfig(t, "dgx-h100", nodes)
+	for _, cfg := range []*Config{
+		nodesConfig(t, "dgx-h100", 1), nodesConfig(t, "dgx-h100", 2), nodesConfig(t, "dgx-h100", 4),
+		nodesWithCollNet(t, 1), nodesWithCollNet(t, 2),
+	} {
 		m := model(t, cfg)
 		for f := range coll.Func(coll.NumFuncs) {
 			for _, w := range m.ways[f] {
@@ -131,6 +133,9 @@ func TestPlansOfEveryAlgorithm(t *testing.T) {
 						require.Zero(t, move.Work.ChunkSteps%move.Work.SliceSteps)
 					}
 					require.Equal(t, [2]int64{4 * count, 4 * count}, bytes, "%v", &p)
+					if w := p.Launches[0].Works; m.apart(p.Launches[0].Variant) {
+						require.Equal(t, [2]int{0, w[0].ChannelHi}, [2]int{w[1].ChannelLo, w[1].ChannelHi}, "%v", &p)
+					}
 					require.LessOrEqual(t, p.Launches[0].Channels, max(m.channels, m.nvlsChannels))
 				}
 			}
