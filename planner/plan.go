@@ -229,15 +229,11 @@ func (f *filler) place(j *job) Work {
 		w.CountLo = j.count
 		f.used += lo * j.cellBytes
 	} else {
+		// The channels so far have no less than their share each, so those left are
+		// enough.
 		full := min(rest, max(1, ceilDiv(f.share, j.cellBytes)))
 		after := ceilDiv(rest, full)
 		hi := rest - (after-1)*full
-		if left := int64(f.channels - 1 - f.channel); after > left {
-			// Rounding to cells used up the channels: spread over those left.
-			after = left
-			full = rest / left
-			hi = rest - (left-1)*full
-		}
 		w.ChannelHi += int(after)
 		w.CountLo = lo * j.cell
 		if after > 1 {
