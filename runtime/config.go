@@ -70,7 +70,7 @@ type Config struct {
 	NoGraphMixing bool
 
 	// Logger receives what happens, with NCCL's subsystem in attribute "subsys"
-	// (INIT, GRAPH, COLL); nil means none, or, if NCCL_DEBUG is set, text on
+	// (INIT, GRAPH, TUNING, COLL); nil means none, or, if NCCL_DEBUG is set, text on
 	// standard error at its level.
 	Logger *slog.Logger
 	// OnLoad, if not nil, is called by InitAll as kernels become ready, of those

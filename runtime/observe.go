@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/internal/result"
@@ -87,18 +88,22 @@ func (c *Comm) ExplainGroup(n int, count uint64, t coll.DataType, op coll.UserOp
 }
 
 // explain logs what was planned, at debug level: of one rank, since the others plan
-// the same. Plans are remembered, so each shape of a group is logged once. Of a call
-// alone it says what the choice was made from; the calls of a group may be chosen
-// for together.
+// the same. Plans are remembered, so each shape of a group is logged once: a
+// message for each line, since handlers of text write line ends as "\n". Of a call
+// alone it says what the choice was made from; the calls of a group may be chosen for
+// together.
 func (c *Comm) explain(calls []planner.Call, p *planner.Plan) {
 	ctx := context.Background()
 	if c.rank != 0 || !c.shared.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
+	text := p.String()
 	if len(calls) == 1 {
 		if e, err := c.shared.model.Explain(calls[0], c.shared.options); err == nil {
-			c.shared.log.DebugContext(ctx, "chosen", "subsys", "TUNING", "why", e.String())
+			text = e.String() + text
 		}
 	}
-	c.shared.log.DebugContext(ctx, "planned", "subsys", "TUNING", "plan", p.String())
+	for line := range strings.Lines(text) {
+		c.shared.log.DebugContext(ctx, strings.TrimSuffix(line, "\n"), "subsys", "TUNING")
+	}
 }

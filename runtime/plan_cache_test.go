@@ -85,10 +85,10 @@ func TestSecondGroupIsALookup(t *testing.T) {
 			return nil
 		}))
 	}
-	require.Equal(t, 2, strings.Count(log.String(), "msg=planned"))
-	require.Equal(t, 1, strings.Count(log.String(), "msg=chosen"))
-	require.Contains(t, log.String(), "AllReduce_Sum_f32_RING_LL")
-	require.Contains(t, log.String(), "channel 0: bytes 0 to 3999")
+	require.Equal(t, 2, strings.Count(log.String(), `level=DEBUG msg="AllReduce_Sum_f32_RING_LL: `))
+	require.Equal(t, 1, strings.Count(log.String(), `level=DEBUG msg="AllReduce Sum f32, 4000 bytes, 2 ranks: `))
+	require.Contains(t, log.String(), `msg="  PAT           LL LL128 Simple  not defined for AllReduce" subsys=TUNING`)
+	require.Contains(t, log.String(), `msg="    channel 0: bytes 0 to 3999" subsys=TUNING`)
 }
 
 // BenchmarkPlanLookup measures finding the plan of a call, and of a group of 16,
