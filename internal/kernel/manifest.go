@@ -3,9 +3,9 @@ package kernel
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 )
 
 const (
@@ -59,17 +59,12 @@ func (m *Manifest) Encode() ([]byte, error) {
 // format or version, unknown fields, references to nothing and anything behind.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	m := new(Manifest)
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(m); err != nil {
+	err := jsondoc.Decode(bytes.NewReader(data), jsondoc.Limit, m)
+	if err == nil {
+		err = jsondoc.Check(m.Format, m.Version, manifestFormat, manifestVersion)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("kernel manifest: %w", err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("kernel manifest: something follows it")
-	}
-	if m.Format != manifestFormat || m.Version != manifestVersion {
-		return nil, fmt.Errorf("kernel manifest: is %q version %d; this program reads %q version %d",
-			m.Format, m.Version, manifestFormat, manifestVersion)
 	}
 	for _, made := range m.Kernels {
 		if made.Build < 0 || made.Build >= len(m.Builds) {

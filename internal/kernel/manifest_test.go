@@ -25,10 +25,10 @@ func TestManifestRefused(t *testing.T) {
 	require.NoError(t, err)
 	for _, test := range []struct{ name, old, new, message string }{
 		{"no JSON", "{", "", "kernel manifest: "},
-		{"version", `"version": 1`, `"version": 2`, `is "ncclgo kernel manifest" version 2; this program reads`},
-		{"format", `"ncclgo kernel manifest"`, `"something"`, `is "something" version 1`},
+		{"version", `"version": 1`, `"version": 2`, `is "ncclgo kernel manifest", version 2; "ncclgo kernel manifest", version 1 is read`},
+		{"format", `"ncclgo kernel manifest"`, `"something"`, `is "something", version 1`},
 		{"unknown field", `"builds"`, `"date": 1, "builds"`, `unknown field "date"`},
-		{"more", "]\n}\n", "]\n}\n{}\n", "something follows it"},
+		{"more", "]\n}\n", "]\n}\n{}\n", "something follows the JSON object"},
 		{"build", `"build": 0`, `"build": 1`, "SendRecv: build 1 of 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,11 +2,12 @@ package nvml
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 )
 
 // maxDocumentBytes bounds a file: 128 GPUs with 36 NVLinks each take half, and what is
@@ -17,24 +18,9 @@ const maxDocumentBytes = 8 << 20
 // fields and values that NVML does not have.
 func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	var doc document
-	limited := &io.LimitedReader{R: r, N: maxDocumentBytes}
-	d := json.NewDecoder(limited)
-	d.DisallowUnknownFields()
-	err := d.Decode(&doc)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the JSON object")
-		}
-	}
 	var s *Snapshot
-	switch {
-	case limited.N == 0:
-		err = fmt.Errorf("the file is larger than %d MiB", maxDocumentBytes>>20)
-	case errors.Is(err, io.EOF):
-		err = errors.New("the file is empty")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("the file is cut short")
-	case err == nil:
+	err := jsondoc.Decode(r, maxDocumentBytes, &doc)
+	if err == nil {
 		s, err = doc.snapshot()
 	}
 	if err != nil {

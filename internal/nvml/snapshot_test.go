@@ -64,7 +64,7 @@ const oneDevice = `{"version": 1, "devices": [{"index": 0, "busId": "0000:1B:00.
 
 func TestReadSnapshotRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
-		{"empty", ``, "the file is empty"},
+		{"empty", ``, "it is empty"},
 		{"no object", `[]`, "cannot unmarshal"},
 		{"cut short", `{"devices": [`, "cut short"},
 		{"something after", `{"devices": []} {}`, "follows"},

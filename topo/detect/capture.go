@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 	"github.com/ncclgo/ncclgo/internal/nvml"
 	"github.com/ncclgo/ncclgo/internal/result"
 )
@@ -142,25 +143,10 @@ func IsCapture(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data),
 
 // ReadCapture reads what [Capture.Write] writes and refuses anything else.
 func ReadCapture(r io.Reader) (*Capture, error) {
-	limited := &io.LimitedReader{R: r, N: maxCapture}
-	d := json.NewDecoder(limited)
-	d.DisallowUnknownFields()
 	var doc captureDocument
-	err := d.Decode(&doc)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the JSON object")
-		}
-	}
 	var c *Capture
-	switch {
-	case limited.N == 0:
-		err = fmt.Errorf("it is larger than %d MiB", maxCapture>>20)
-	case errors.Is(err, io.EOF):
-		err = errors.New("it is empty")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = errors.New("it is cut short")
-	case err == nil:
+	err := jsondoc.Decode(r, maxCapture, &doc)
+	if err == nil {
 		c, err = doc.capture()
 	}
 	if err != nil {
@@ -170,11 +156,10 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 }
 
 func (doc *captureDocument) capture() (*Capture, error) {
+	err := jsondoc.Check(doc.Format, doc.Version, captureFormat, captureVersion)
 	switch {
-	case doc.Format != captureFormat:
-		return nil, fmt.Errorf("format %q, want %q", doc.Format, captureFormat)
-	case doc.Version != captureVersion:
-		return nil, fmt.Errorf("version %d, want %d", doc.Version, captureVersion)
+	case err != nil:
+		return nil, err
 	case doc.NVML != nil && doc.NoNVML != "":
 		return nil, errors.New("\"nvml\" and \"noNvml\" exclude each other")
 	case doc.CUDA != nil && doc.NoCUDA != "":

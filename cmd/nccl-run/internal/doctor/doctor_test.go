@@ -132,11 +132,11 @@ func TestDecodeRefuses(t *testing.T) {
 		return strings.Replace(good.String(), old, new, 1)
 	}
 	for text, want := range map[string]string{
-		"":                                   "not a report",
-		edit(`"version": 1`, `"version": 2`): "version 2, want 1",
-		edit(formatName, "another"):          `format "another"`,
+		"":                                   "it is empty",
+		edit(`"version": 1`, `"version": 2`): "version 2;",
+		edit(formatName, "another"):          `it is "another"`,
 		edit(`"device"`, `"devices"`):        "devices",
-		good.String() + good.String():        "more than one",
+		good.String() + good.String():        "something follows",
 	} {
 		_, err := Decode(strings.NewReader(text))
 		require.ErrorContains(t, err, want)

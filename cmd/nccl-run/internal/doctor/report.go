@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 )
 
 // Version is the version of the JSON document.
@@ -117,19 +119,13 @@ func (r *Report) Write(w io.Writer) error {
 // Decode reads a document and refuses one of another format or version, or with
 // fields that this version does not have.
 func Decode(r io.Reader) (*Report, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(Report)
-	if err := dec.Decode(d); err != nil {
-		return nil, fmt.Errorf("not a report of nccl-run doctor: %w", err)
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, formatName, Version)
 	}
-	switch {
-	case d.Format != formatName:
-		return nil, fmt.Errorf("format %q, want %q", d.Format, formatName)
-	case d.Version != Version:
-		return nil, fmt.Errorf("doctor report version %d, want %d", d.Version, Version)
-	case dec.More():
-		return nil, fmt.Errorf("more than one report")
+	if err != nil {
+		return nil, fmt.Errorf("document of nccl-run doctor: %w", err)
 	}
 	return d, nil
 }

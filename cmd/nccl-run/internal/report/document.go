@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 )
 
 // DocumentVersion is the version of nccl-tests' JSON document (JSON_FILE_VERSION,
@@ -200,10 +202,8 @@ func (d *Document) Write(w io.Writer) error { return json.NewEncoder(w).Encode(d
 // Decode reads a document and refuses one of another version or with fields
 // that this version does not have.
 func Decode(r io.Reader) (*Document, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(Document)
-	if err := dec.Decode(d); err != nil {
+	if err := jsondoc.Decode(r, jsondoc.Limit, d); err != nil {
 		return nil, fmt.Errorf("not a report of nccl-run: %w", err)
 	}
 	if d.Version != DocumentVersion {
@@ -211,9 +211,6 @@ func Decode(r io.Reader) (*Document, error) {
 	}
 	if d.Extension == nil || d.Extension.Version != ExtensionVersion {
 		return nil, fmt.Errorf("report without an ncclgo object of version %d: not written by this nccl-run", ExtensionVersion)
-	}
-	if dec.More() {
-		return nil, fmt.Errorf("more than one report")
 	}
 	return d, nil
 }

@@ -2,11 +2,11 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -130,17 +130,13 @@ func (d *Graph) Write(w io.Writer) error {
 // DecodeGraph reads a document that Write wrote. Other formats and versions, and
 // unknown fields, are errors.
 func DecodeGraph(r io.Reader) (*Graph, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(Graph)
-	if err := dec.Decode(d); err != nil {
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, graphFormat, GraphVersion)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("document of nccl-run graph: %w", err)
-	}
-	if d.Format != graphFormat || d.Version != GraphVersion {
-		return nil, fmt.Errorf("document of format %q, version %d; %q, version %d is allowed", d.Format, d.Version, graphFormat, GraphVersion)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("document of nccl-run graph: something follows it")
 	}
 	return d, nil
 }

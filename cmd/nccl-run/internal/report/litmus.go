@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ncclgo/ncclgo/device/litmus"
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 )
 
 // LitmusVersion is the version of the JSON document of nccl-run litmus.
@@ -73,19 +74,13 @@ func (d *Litmus) Write(w io.Writer) error { return json.NewEncoder(w).Encode(d) 
 // DecodeLitmus reads a document and refuses one of another format or version, or
 // with fields that this version does not have.
 func DecodeLitmus(r io.Reader) (*Litmus, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(Litmus)
-	if err := dec.Decode(d); err != nil {
-		return nil, fmt.Errorf("not a report of nccl-run litmus: %w", err)
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, litmusFormat, LitmusVersion)
 	}
-	switch {
-	case d.Format != litmusFormat:
-		return nil, fmt.Errorf("format %q, want %q", d.Format, litmusFormat)
-	case d.Version != LitmusVersion:
-		return nil, fmt.Errorf("litmus report version %d, want %d", d.Version, LitmusVersion)
-	case dec.More():
-		return nil, fmt.Errorf("more than one report")
+	if err != nil {
+		return nil, fmt.Errorf("document of nccl-run litmus: %w", err)
 	}
 	return d, nil
 }

@@ -65,11 +65,11 @@ func TestLitmusDocument(t *testing.T) {
 		return strings.Replace(text, old, new, 1)
 	}
 	tests := map[string]struct{ text, want string }{
-		"empty":         {"", "not a report of nccl-run litmus"},
-		"other format":  {edit("ncclgo litmus", "ncclgo doctor"), `format "ncclgo doctor", want "ncclgo litmus"`},
-		"other version": {edit(`"version":1`, `"version":2`), "litmus report version 2, want 1"},
+		"empty":         {"", "document of nccl-run litmus: it is empty"},
+		"other format":  {edit("ncclgo litmus", "ncclgo doctor"), `it is "ncclgo doctor", version 1; "ncclgo litmus", version 1 is read`},
+		"other version": {edit(`"version":1`, `"version":2`), `it is "ncclgo litmus", version 2; "ncclgo litmus", version 1 is read`},
 		"unknown field": {edit(`"runs"`, `"rums"`), "rums"},
-		"two":           {text + text, "more than one report"},
+		"two":           {text + text, "something follows the JSON object"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

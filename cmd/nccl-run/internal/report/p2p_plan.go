@@ -2,10 +2,10 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 	"github.com/ncclgo/ncclgo/planner"
 )
 
@@ -67,17 +67,13 @@ func WriteP2PPlan(w io.Writer, rank int, p *planner.P2PPlan) error {
 // DecodeP2PPlan reads a document that WriteP2PPlan wrote. Other formats and
 // versions, and unknown fields, are errors.
 func DecodeP2PPlan(r io.Reader) (*P2PPlan, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(P2PPlan)
-	if err := dec.Decode(d); err != nil {
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, p2pPlanFormat, P2PPlanVersion)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("document of nccl-run p2p-schedule --bytes: %w", err)
-	}
-	if d.Format != p2pPlanFormat || d.Version != P2PPlanVersion {
-		return nil, fmt.Errorf("document of format %q, version %d; %q, version %d is allowed", d.Format, d.Version, p2pPlanFormat, P2PPlanVersion)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("document of nccl-run p2p-schedule --bytes: something follows it")
 	}
 	return d, nil
 }

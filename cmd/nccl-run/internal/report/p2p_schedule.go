@@ -3,10 +3,10 @@ package report
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 	"github.com/ncclgo/ncclgo/planner"
 )
 
@@ -76,17 +76,13 @@ func P2PScheduleText(w io.Writer, localRanks []int, s *planner.P2PSchedule) erro
 // DecodeP2PSchedule reads a document that WriteP2PSchedule wrote. Other formats and
 // versions, and unknown fields, are errors.
 func DecodeP2PSchedule(r io.Reader) (*P2PSchedule, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
 	d := new(P2PSchedule)
-	if err := dec.Decode(d); err != nil {
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, p2pScheduleFormat, P2PScheduleVersion)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("document of nccl-run p2p-schedule: %w", err)
-	}
-	if d.Format != p2pScheduleFormat || d.Version != P2PScheduleVersion {
-		return nil, fmt.Errorf("document of format %q, version %d; %q, version %d is allowed", d.Format, d.Version, p2pScheduleFormat, P2PScheduleVersion)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("document of nccl-run p2p-schedule: something follows it")
 	}
 	return d, nil
 }

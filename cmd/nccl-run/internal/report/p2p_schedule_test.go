@@ -28,10 +28,10 @@ func TestP2PSchedule(t *testing.T) {
 
 	for _, test := range []struct{ text, want string }{
 		{strings.Replace(text, `"version":1`, `"version":2`, 1), "version 2"},
-		{strings.Replace(text, `ncclgo p2p`, `p2p`, 1), `format "p2p-schedule"`},
+		{strings.Replace(text, `ncclgo p2p`, `p2p`, 1), `it is "p2p-schedule"`},
 		{strings.Replace(text, `groupSize`, `group`, 1), "unknown field"},
 		{text + "{}", "something follows"},
-		{text[:20], "unexpected EOF"},
+		{text[:20], "it is cut short"},
 	} {
 		_, err := DecodeP2PSchedule(strings.NewReader(test.text))
 		require.ErrorContains(t, err, test.want)
@@ -82,10 +82,10 @@ func TestP2PPlan(t *testing.T) {
 	}, d)
 	for _, test := range []struct{ text, want string }{
 		{strings.Replace(text, `"version":1`, `"version":2`, 1), "version 2"},
-		{strings.Replace(text, `ncclgo p2p`, `p2p`, 1), `format "p2p-plan"`},
+		{strings.Replace(text, `ncclgo p2p`, `p2p`, 1), `it is "p2p-plan"`},
 		{strings.Replace(text, `threads`, `thread`, 1), "unknown field"},
 		{text + "{}", "something follows"},
-		{text[:20], "unexpected EOF"},
+		{text[:20], "it is cut short"},
 	} {
 		_, err := DecodeP2PPlan(strings.NewReader(test.text))
 		require.ErrorContains(t, err, test.want)

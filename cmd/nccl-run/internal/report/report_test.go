@@ -143,7 +143,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"unknown field":     {edit(`"size"`, `"sizes"`), "sizes"},
 		"boolean as number": {edit(`"okay":"false"`, `"okay":0`), "okay"},
 		"bad boolean":       {edit(`"okay":"false"`, `"okay":"maybe"`), "maybe"},
-		"two":               {good.String() + good.String(), "more than one"},
+		"two":               {good.String() + good.String(), "something follows"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ncclgo/ncclgo/internal/jsondoc"
 	"github.com/ncclgo/ncclgo/topo"
 	"github.com/ncclgo/ncclgo/topo/detect"
 )
@@ -116,21 +117,15 @@ func (t *Topology) Write(w io.Writer) error {
 // DecodeTopology reads a document and refuses one of another format or version, or
 // with fields that this version does not have.
 func DecodeTopology(r io.Reader) (*Topology, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
-	t := new(Topology)
-	if err := dec.Decode(t); err != nil {
-		return nil, fmt.Errorf("not a document of nccl-run topo: %w", err)
+	d := new(Topology)
+	err := jsondoc.Decode(r, jsondoc.Limit, d)
+	if err == nil {
+		err = jsondoc.Check(d.Format, d.Version, topologyFormat, topologyVersion)
 	}
-	switch {
-	case t.Format != topologyFormat:
-		return nil, fmt.Errorf("format %q, want %q", t.Format, topologyFormat)
-	case t.Version != topologyVersion:
-		return nil, fmt.Errorf("topology version %d, want %d", t.Version, topologyVersion)
-	case dec.More():
-		return nil, fmt.Errorf("more than one topology")
+	if err != nil {
+		return nil, fmt.Errorf("document of nccl-run topo: %w", err)
 	}
-	return t, nil
+	return d, nil
 }
 
 // WriteTopology writes a machine for people: the tree, what was measured, and what

@@ -40,11 +40,11 @@ func TestTopology(t *testing.T) {
 		return strings.Replace(text, old, new, 1)
 	}
 	for text, want := range map[string]string{
-		"":                                 "not a document",
-		edit(`"version":1`, `"version":2`): "version 2, want 1",
-		edit(topologyFormat, "another"):    `format "another"`,
+		"":                                 "it is empty",
+		edit(`"version":1`, `"version":2`): "version 2;",
+		edit(topologyFormat, "another"):    `it is "another"`,
 		edit(`"notes"`, `"remarks"`):       "remarks",
-		text + text:                        "more than one",
+		text + text:                        "something follows",
 	} {
 		_, err := DecodeTopology(strings.NewReader(text))
 		require.ErrorContains(t, err, want)
