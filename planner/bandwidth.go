@@ -86,7 +86,7 @@ func (t *tuner) treeBandwidth(bus float32, channels float64, p coll.Proto) float
 		bus = float32(min(float64(float64(bus)*share), float64(channels*t.treeLL128Max)))
 	}
 	if t.TreePattern == topo.PatternTree {
-		bus = float32(float64(bus) * plainTreeShare)
+		bus = float32(float64(bus) * topo.PlainTreeShare)
 	}
 	return bus
 }

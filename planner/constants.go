@@ -108,7 +108,6 @@ const (
 	treeLLDivisor      = 3.8
 	treeLL128Share     = 120.0 / 128.0
 	treeLL128NodeShare = 7.0 / 9.0 // on one node
-	plainTreeShare     = .85       // trees of NCCL's pattern TREE
 	patShare           = .75
 	collNetHopperShare = .85
 	collNetNetShare    = 0.9

@@ -13,6 +13,10 @@ const (
 	PatternCollNetDirect Pattern = 6 // collnet direct
 )
 
+// PlainTreeShare is the part of its bandwidth that a tree of [PatternTree] is counted with
+// (ncclTopoTuneModel, NCCL v2.30 src/graph/tuning.cc).
+const PlainTreeShare = .85
+
 // GraphID says what a [Graph] is for. Values are those by which graph files name
 // graphs (NCCL v2.30 src/init.cc).
 type GraphID uint8

@@ -52,7 +52,7 @@ func improveTree(w *walker, graphs *Graphs) {
 	paths := worstPaths(ring)
 	pack := newPacking(w.terrain, paths[len(paths)-1], 0)
 	tree := pack.cutOpen(w.packed(ring), ring.BWInter, old)
-	if tree != nil && float64(tree.BW()) >= betterBy*float64(old.BW()) && len(tree.Channels) == len(old.Channels) {
+	if tree != nil && tree.counted() >= betterBy*old.counted() && len(tree.Channels) == len(old.Channels) {
 		tree.Instead = old.BW()
 		graphs[GraphTree] = tree
 	}
@@ -95,7 +95,7 @@ func worstPaths(g *Graph) []reach {
 	if near.intra <= PathNVB {
 		far.intra = near.intra
 	}
-	if near.inter <= PathPXB {
+	if near.inter <= PathPXN {
 		far.inter = near.inter
 	}
 	if near == far {
@@ -205,13 +205,12 @@ func (p *packing) fill(c *candidate, channels []packed, bwIntra, bwInter float64
 			}
 		}
 		first, last := r.order[0], r.order[len(r.order)-1]
-		if c.isTree() {
-			last = first
-		}
 		switch {
 		case r.in != none:
 			c.along(&p.netGPU[r.in*p.gpus+first], &c.typeInter)
-			c.along(&p.gpuNET[last*p.nets+r.out], &c.typeInter)
+			for _, gpu := range c.pattern.senders(r.order) {
+				c.along(&p.gpuNET[gpu*p.nets+r.out], &c.typeInter)
+			}
 			c.latency = max(c.latency, p.s.Nodes[NodeNET][r.in].Net.Latency)
 		case c.pattern == PatternRing:
 			c.along(&p.gpuGPU[last*p.gpus+first], &c.typeIntra)
