@@ -64,13 +64,14 @@ func (p Pattern) share() float64 {
 	return 1
 }
 
-// noWorseThan reports whether a tree graph counts for as much as another, inside the
-// host and to the network, over paths that are no worse for the cost model.
+// noWorseThan reports whether a ring or tree graph counts for as much as another, inside
+// the host and to the network, over paths that are no worse for the cost model.
 func (g *Graph) noWorseThan(o *Graph) bool {
 	inter := func(g *Graph) float64 { return float64(times(len(g.Channels), g.BWInter)) * g.Pattern.share() }
 	paths := worstPaths(o)
 	worst := paths[len(paths)-1]
-	return g.counted() >= o.counted() && inter(g) >= inter(o) && g.TypeIntra <= worst.intra && g.TypeInter <= worst.inter
+	return g.counted() >= o.counted() && inter(g) >= inter(o) && g.TypeIntra <= worst.intra && g.TypeInter <= worst.inter &&
+		g.LatencyInter <= worst.latency
 }
 
 // expanded returns the channels of a candidate.

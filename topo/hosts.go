@@ -46,7 +46,36 @@ func Members(s *System, p HostParams) ([]Member, error) {
 	}
 	p.Params.NRanks = hosts * s.NRanks()
 	p.Params.CollNet = p.Search.CollNet
-	var first []Member
+	first, err := s.nodes(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Search.Better && len(first) > 1 {
+		p.Search.Better = false
+		nccl, err := s.nodes(p)
+		if err != nil {
+			return nil, err
+		}
+		if !agreedBetter(first, nccl) {
+			first = nccl
+		}
+	}
+	members := first
+	for host := 1; host < hosts; host++ {
+		for _, m := range first {
+			m.Ranks = slices.Clone(m.Ranks)
+			for i := range m.Ranks {
+				m.Ranks[i] += host * s.NRanks()
+			}
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+// nodes returns the nodes of a host by themselves.
+func (s *System) nodes(p HostParams) ([]Member, error) {
+	var nodes []Member
 	seen := make([]bool, s.NRanks())
 	var parts []int
 	for rank := range s.NRanks() {
@@ -68,19 +97,32 @@ func Members(s *System, p HostParams) ([]Member, error) {
 		for _, r := range m.Ranks {
 			seen[r] = true
 		}
-		first = append(first, m)
+		nodes = append(nodes, m)
 	}
-	members := first
-	for host := 1; host < hosts; host++ {
-		for _, m := range first {
-			m.Ranks = slices.Clone(m.Ranks)
-			for i := range m.Ranks {
-				m.Ranks[i] += host * s.NRanks()
-			}
-			members = append(members, m)
+	return nodes, nil
+}
+
+// agreedBetter reports whether nodes are better off with better channels than NCCL's also
+// once they have agreed: on the least number of channels of any and the least bandwidth
+// of any, which may be of nodes that differ.
+func agreedBetter(better, nccl []Member) bool {
+	ours, theirs, wins := agreed(better), agreed(nccl), false
+	for _, id := range []GraphID{GraphRing, GraphTree} {
+		if !ours[id].noWorseThan(theirs[id]) {
+			return false
 		}
+		wins = wins || ours[id].counted() >= betterBy*theirs[id].counted()
 	}
-	return members, nil
+	return wins
+}
+
+// agreed returns the graphs of the first node with what all agree on.
+func agreed(members []Member) *Graphs {
+	l := Layout{members: members}
+	l.merge()
+	graphs := l.Graphs(0)
+	graphs[GraphTree].Pattern = l.MaxTreePattern
+	return graphs
 }
 
 // maxRanks is the most ranks of a communicator, so that a number of hosts that is a

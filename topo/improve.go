@@ -2,6 +2,7 @@ package topo
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -81,16 +82,23 @@ func (p *packing) replace(sp *SearchParams, graphs *Graphs, old *Graph, bw, leas
 	return true
 }
 
-// reach is the worst paths that channels may take, between GPUs and to the network.
-type reach struct{ intra, inter PathType }
+// reach is what channels may go over at worst: paths between GPUs and to the network,
+// and ports of that latency, µs.
+type reach struct {
+	intra, inter PathType
+	latency      float32
+}
+
+// anywhere is no limit.
+var anywhere = reach{PathSYS, PathSYS, math.MaxFloat32}
 
 // worstPaths returns how far better channels than those of g may reach: first no
 // farther than these, then as far as makes no difference for the cost model, which only
-// asks whether NVLink is between GPUs and PCIe switches alone before the network.
+// asks whether NVLink is between GPUs, and whether the network is near enough for LL128.
 func worstPaths(g *Graph) []reach {
-	near, far := reach{g.TypeIntra, g.TypeInter}, reach{PathSYS, PathSYS}
+	near, far := reach{g.TypeIntra, g.TypeInter, g.LatencyInter}, reach{PathSYS, PathSYS, g.LatencyInter}
 	if g.Simple {
-		return []reach{far}
+		return []reach{anywhere}
 	}
 	if near.intra <= PathNVB {
 		far.intra = near.intra
@@ -111,10 +119,11 @@ func ringLimit(v *System, worst reach) float64 {
 	for _, gpu := range v.Nodes[NodeGPU] {
 		var out []*Link
 		sum := 0.
-		leave := func(paths []Path, farthest PathType) {
-			for i := range paths {
-				links := paths[i].Links
-				if len(links) == 0 || paths[i].Type > farthest {
+		leave := func(to NodeType, farthest PathType) {
+			for i := range gpu.paths[to] {
+				path := &gpu.paths[to][i]
+				links := path.Links
+				if len(links) == 0 || path.Type > farthest || to == NodeNET && v.Nodes[to][i].Net.Latency > worst.latency {
 					continue
 				}
 				l := links[max(0, slices.IndexFunc(links, func(l *Link) bool { return l.Type != LinkLOC }))]
@@ -124,9 +133,9 @@ func ringLimit(v *System, worst reach) float64 {
 				}
 			}
 		}
-		leave(gpu.paths[NodeGPU], worst.intra)
+		leave(NodeGPU, worst.intra)
 		if v.Inter {
-			leave(gpu.paths[NodeNET], worst.inter)
+			leave(NodeNET, worst.inter)
 		}
 		least = min(least, sum)
 	}

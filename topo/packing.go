@@ -36,7 +36,7 @@ type packed struct {
 	order   []int
 }
 
-// newPacking allows no worse paths than these.
+// newPacking allows nothing worse than that.
 func newPacking(t *terrain, worst reach, steps int) *packing {
 	p := &packing{terrain: t, vertices: t.gpus + t.nets, room: make([]float64, t.s.numLinks+t.nets)}
 	for _, nodes := range t.s.Nodes {
@@ -57,6 +57,9 @@ func newPacking(t *terrain, worst reach, steps int) *packing {
 		n++
 		for port, net := range t.s.Nodes[NodeNET] {
 			p.room[t.s.numLinks+port] = float64(net.Net.BW)
+			if net.Net.Latency > worst.latency {
+				continue
+			}
 			for gpu := range t.gpus {
 				p.allow(gpu, t.gpus+port, &t.gpuNET[gpu*t.nets+port], worst.inter)
 				p.allow(t.gpus+port, gpu, &t.netGPU[port*t.gpus+gpu], worst.inter)

@@ -75,6 +75,44 @@ func randomSystem(t *testing.T, r *rand.Rand, n int) *System {
 	return s
 }
 
+// splitSystem returns a machine of two sockets whose GPUs reach one another best by
+// network, of two to five GPUs and one to three cards each.
+func splitSystem(t *testing.T, r *rand.Rand) *System {
+	var file strings.Builder
+	file.WriteString(`<system version="1">`)
+	bus := func(gpu int) string { return fmt.Sprintf("0000:%02x:00.0", 0x80+gpu) }
+	gpus, ports := 0, 0
+	for socket := range 2 {
+		n := 2 + r.IntN(4)
+		links := make([]strings.Builder, n)
+		for a := range n {
+			for b := range a {
+				if r.IntN(2) == 0 {
+					count := 1 + r.IntN(3)
+					fmt.Fprintf(&links[a], `<nvlink target="%s" count="%d" tclass="0x030200"/>`, bus(gpus+b), count)
+					fmt.Fprintf(&links[b], `<nvlink target="%s" count="%d" tclass="0x030200"/>`, bus(gpus+a), count)
+				}
+			}
+		}
+		const gen4 = `link_speed="16.0 GT/s PCIe" link_width="16"`
+		fmt.Fprintf(&file, `<cpu numaid="%d" arch="x86_64" vendor="AuthenticAMD"><pci busid="0000:%02x:00.0" class="0x060400" %s>`, socket, socket, gen4)
+		for a := range n {
+			fmt.Fprintf(&file, `<pci busid="%s" class="0x030200" %s><gpu dev="%d" sm="80" rank="%d" gdr="1">%s</gpu></pci>`, bus(gpus), gen4, gpus, gpus, links[a].String())
+			gpus++
+		}
+		for range 1 + r.IntN(3) {
+			fmt.Fprintf(&file, `<pci busid="0000:%02x:00.0" class="0x020000" %s><nic><net name="mlx5_%d" dev="%d" speed="400000" port="1" guid="0x%x" gdr="1"/></nic></pci>`,
+				0x40+ports, gen4, ports, ports, 0x100+ports)
+			ports++
+		}
+		file.WriteString(`</pci></cpu>`)
+	}
+	file.WriteString(`</system>`)
+	s, err := parseSystem("split", []byte(file.String()))
+	require.NoError(t, err)
+	return s
+}
+
 // randomCards returns up to most network cards, made by pci.
 func randomCards(r *rand.Rand, pci func(bus, class, inner string) string, most int) []string {
 	railed := r.IntN(3) == 0
@@ -90,8 +128,8 @@ func randomCards(r *rand.Rand, pci func(bus, class, inner string) string, most i
 		var nets string
 		speed := []int{25000, 100000, 200000, 400000}[r.IntN(4)]
 		for port := range 1 + r.IntN(2) {
-			nets += fmt.Sprintf(`<net name="mlx5_%d" dev="%d" speed="%d" port="%d" guid="0x%x" gdr="%d" coll="%d"%s/>`,
-				ports, ports, speed, port+1, 0x100+card, r.IntN(2), r.IntN(2), rails(ports))
+			nets += fmt.Sprintf(`<net name="mlx5_%d" dev="%d" speed="%d" latency="%d" port="%d" guid="0x%x" gdr="%d" coll="%d"%s/>`,
+				ports, ports, speed, 5*max(0, r.IntN(5)-2), port+1, 0x100+card, r.IntN(2), r.IntN(2), rails(ports))
 			ports++
 		}
 		cards = append(cards, pci(fmt.Sprintf("0000:%02x:00.0", 0x40+card), "0x020000", "<nic>"+nets+"</nic>"))
