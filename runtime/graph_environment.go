@@ -143,6 +143,15 @@ func (e *environment) search(p *topo.HostParams) {
 	e.integer(&p.NetChannelBW, 1, 1<<20, 1, "NCCL_P2P_PER_CHANNEL_NET_BW")
 }
 
+// BetterChannels reads NCCLGO_BETTER_CHANNELS by getenv, which is like os.LookupEnv:
+// whether communicators have better channels than NCCL's where there are any. They do
+// unless it says otherwise. A value that is none is refused.
+func BetterChannels(getenv func(string) (string, bool)) (bool, error) {
+	e := &environment{getenv: getenv}
+	better := e.betterChannels(true)
+	return better, e.err
+}
+
 // betterChannels reads whether better channels than NCCL's are used where there are
 // any.
 func (e *environment) betterChannels(unlessSaid bool) bool {

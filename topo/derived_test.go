@@ -35,7 +35,7 @@ func TestPlace(t *testing.T) {
 				require.Equal(t, sharing[n.GPU.BusID], n.GPU.Ranks)
 				most = max(most, n.GPU.Ranks)
 			}
-			g, err := SearchRing(p)
+			g, err := searchRing(p)
 			require.NoError(t, err)
 			require.Equal(t, most, g.RanksPerGPU)
 			again, err := p.Place(test.buses)

@@ -303,7 +303,7 @@ func FuzzParse(f *testing.F) {
 		require.Equal(t, once, written(t, again))
 		if s, err := NewSystem(doc); err == nil && s.NRanks() <= 8 {
 			// A search may find no path, but nothing worse happens.
-			_, _ = SearchRing(s)
+			_, _ = searchRing(s)
 		}
 		if s, err := parseSystem("f.xml", data); err == nil && s.NRanks() <= 4 {
 			connectTwo(t, s)

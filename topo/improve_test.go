@@ -183,11 +183,12 @@ func TestBetterRing(t *testing.T) {
 		nccl, ours float32
 	}{{"pcie8", 20, 21.81816}, {"pcie4-intel", 20, 21.81816}, {"dgx-h100", 360, 0}, {"dgx-1v", 120, 0}} {
 		s := ownMachine(t, c.machine)
-		nccl, err := SearchRing(s)
+		nccl, err := searchRing(s)
 		require.NoError(t, err)
 		require.Equal(t, c.nccl, nccl.BW(), c.machine)
-		ours, err := SearchBetterRing(s)
+		l, err := ConnectHost(s, true)
 		require.NoError(t, err)
+		ours := l.Graphs(0)[GraphRing]
 		if c.ours == 0 {
 			require.Equal(t, nccl, ours, c.machine)
 			continue

@@ -25,7 +25,7 @@ func TestBuiltins(t *testing.T) {
 			first, err := s.FirstGPUs(n)
 			require.NoError(t, err)
 			require.Equal(t, n, first.NRanks())
-			g, err := SearchRing(first)
+			g, err := searchRing(first)
 			require.NoError(t, err)
 			checkRings(t, first, g)
 		}
@@ -89,7 +89,7 @@ func runCommand(t *testing.T, input string) string {
 	default:
 		t.Fatalf("unknown command %q", input)
 	}
-	g, err := SearchRing(s)
+	g, err := searchRing(s)
 	if err != nil {
 		return err.Error()
 	}

@@ -42,7 +42,7 @@ func TestReferenceFiles(t *testing.T) {
 		}
 		s, err := NewSystem(doc)
 		require.NoError(t, err)
-		g, err := SearchRing(s)
+		g, err := searchRing(s)
 		require.NoError(t, err)
 		checkRings(t, s, g)
 		again, err := Parse(file, []byte(once))

@@ -78,36 +78,6 @@ func Search(v *System, p SearchParams) *Graphs {
 	return &graphs
 }
 
-// SearchRing finds the rings of all GPUs of a system, as NCCL does where they
-// are all there is to a communicator and no network is between them. GPUs without
-// a path to one another are an error.
-func SearchRing(s *System) (*Graph, error) {
-	v, err := s.alone()
-	if err != nil {
-		return nil, err
-	}
-	p := SearchParams{CrossNIC: CrossNICPairs}
-	return newSearch(newWalker(v, &p), &p, PatternRing, 1, maxSearchChannels, false).run().graph(v, GraphRing), nil
-}
-
-// SearchBetterRing is SearchRing with better rings than NCCL's if there are any.
-func SearchBetterRing(s *System) (*Graph, error) {
-	v, err := s.alone()
-	if err != nil {
-		return nil, err
-	}
-	return Search(v, SearchParams{CrossNIC: CrossNICPairs, Better: true})[GraphRing], nil
-}
-
-// alone returns the view of a communicator of all GPUs of a system that needs no
-// network.
-func (s *System) alone() (*System, error) {
-	if err := s.joined(); err != nil {
-		return nil, err
-	}
-	return s.View(Params{NoIntraNet: true})
-}
-
 // ConnectHost makes the layout of a communicator over all GPUs of a system with no
 // network between them: of NCCL's channels, or of better ones if there are any.
 func ConnectHost(s *System, better bool) (*Layout, error) {

@@ -127,6 +127,15 @@ func TestSearchInvariants(t *testing.T) {
 	require.Positive(t, pairs, "no ring across network cards")
 }
 
+// searchRing returns NCCL's rings of all GPUs of a host that needs no network.
+func searchRing(s *System) (*Graph, error) {
+	l, err := ConnectHost(s, false)
+	if err != nil {
+		return nil, err
+	}
+	return l.Graphs(0)[GraphRing], nil
+}
+
 // checkRings checks what every ring graph of a system that is alone satisfies.
 func checkRings(t *testing.T, s *System, g *Graph) {
 	v, err := s.View(Params{NoIntraNet: true})
@@ -184,7 +193,7 @@ func TestChannels(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGPUs(t, c.sm, c.nvlinks, c.cpu)
-			g, err := SearchRing(s)
+			g, err := searchRing(s)
 			require.NoError(t, err)
 			checkRings(t, s, g)
 			require.Len(t, g.Channels, c.channels)
@@ -231,25 +240,27 @@ func TestSlowLink(t *testing.T) {
 	file := strings.Replace(oneGPU, "</cpu>", `<pci busid="0:2:0.0" class="0x030200" link_speed="2.5 GT/s PCIe" link_width="1"><gpu dev="1" sm="90" rank="1" gdr="1"/></pci></cpu>`, 1)
 	s, err := parseSystem("slow", []byte(file))
 	require.NoError(t, err)
-	g, err := SearchRing(s)
+	g, err := searchRing(s)
 	require.NoError(t, err)
 	require.True(t, g.Simple)
 	require.Equal(t, "ring: 1 channel of 0.1 GB/s, SYS\n  channel 0: 0 1\n", g.String())
 }
 
-// TestConnectHost: the rings of a host are those of [SearchRing], and its ranks are
-// one node, whatever the network could do.
+// TestConnectHost: the ranks of a host are one node, whatever the network could do.
 func TestConnectHost(t *testing.T) {
 	for _, name := range Builtins() {
 		s, err := Builtin(name)
 		require.NoError(t, err)
-		ring, err := SearchRing(s)
+		v, err := s.View(Params{NoIntraNet: true})
 		require.NoError(t, err)
-		l, err := ConnectHost(s, false)
-		require.NoError(t, err)
-		require.Equal(t, 1, l.NNodes())
-		require.Equal(t, ring, l.Graphs(0)[GraphRing], name)
-		require.Equal(t, min(2*len(ring.Channels), MaxChannels), l.Channels)
+		for _, better := range []bool{false, true} {
+			want := Search(v, SearchParams{CrossNIC: CrossNICPairs, Better: better})
+			l, err := ConnectHost(s, better)
+			require.NoError(t, err)
+			require.Equal(t, 1, l.NNodes())
+			require.Equal(t, want[GraphRing], l.Graphs(0)[GraphRing], name)
+			require.Equal(t, min(2*len(want[GraphRing].Channels), MaxChannels), l.Channels)
+		}
 	}
 }
 
@@ -260,14 +271,12 @@ func TestNoRingAcrossHosts(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.Hosts, 2)
 	// Both are on one NVLink fabric.
-	g, err := SearchRing(s)
+	g, err := searchRing(s)
 	require.NoError(t, err)
 	require.Equal(t, PathNVL, g.TypeIntra)
 
 	s, err = parseSystem("two", []byte(strings.ReplaceAll(two, `tclass="0x068000"`, `tclass="0x030200"`)))
 	require.NoError(t, err)
-	_, err = SearchRing(s)
-	require.EqualError(t, err, "two: no path between the GPUs of ranks 0 and 1: a ring needs one host, or one NVLink fabric")
 	_, err = ConnectHost(s, false)
 	require.EqualError(t, err, "two: no path between the GPUs of ranks 0 and 1: a ring needs one host, or one NVLink fabric")
 }

@@ -296,9 +296,9 @@ func report(t *testing.T, m *Machine) string {
 	}
 	system, err := m.System()
 	require.NoError(t, err, "%s", b.String())
-	ring, err := topo.SearchRing(system)
+	layout, err := topo.ConnectHost(system, false)
 	require.NoError(t, err)
-	fmt.Fprintf(&b, "%s", ring)
+	fmt.Fprintf(&b, "%s", layout.Graphs(0)[topo.GraphRing])
 	return b.String()
 }
 

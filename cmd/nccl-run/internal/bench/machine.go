@@ -7,6 +7,7 @@ import (
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
 	"github.com/ncclgo/ncclgo/planner"
+	nccl "github.com/ncclgo/ncclgo/runtime"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -83,8 +84,9 @@ func (m *Machine) suits(c *Config) error {
 	return nil
 }
 
-// unsafe returns why a protocol must not be used between c's ranks, "" if it may.
-func (m *Machine) unsafe(c *Config, p coll.Proto) (string, error) {
+// unsafe returns why a protocol must not be used between c's ranks, "" if it may, over
+// the rings that communicators have with the variables of getenv.
+func (m *Machine) unsafe(c *Config, p coll.Proto, getenv func(string) (string, bool)) (string, error) {
 	buses := make([]topo.BusID, c.Ranks())
 	for rank := range buses {
 		bus, err := topo.ParseBusID(m.gpus[c.gpu(rank)].BusID)
@@ -97,7 +99,11 @@ func (m *Machine) unsafe(c *Config, p coll.Proto) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	layout, err := topo.ConnectHost(system, false)
+	better, err := nccl.BetterChannels(getenv)
+	if err != nil {
+		return "", err
+	}
+	layout, err := topo.ConnectHost(system, better)
 	if err != nil {
 		return "", err
 	}

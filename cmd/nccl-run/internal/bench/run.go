@@ -65,7 +65,7 @@ func Run(ctx context.Context, c *Config, m *Machine, getenv func(string) (string
 	if err := c.hangs(sizes); err != nil {
 		return err
 	}
-	walks, skipped, err := chooseWalks(c, m)
+	walks, skipped, err := chooseWalks(c, m, getenv)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/ncclgo/ncclgo/cmd/nccl-run/internal/report"
 	"github.com/ncclgo/ncclgo/coll"
 	"github.com/ncclgo/ncclgo/device"
+	"github.com/ncclgo/ncclgo/internal/testenv"
 	"github.com/ncclgo/ncclgo/topo"
 )
 
@@ -345,4 +348,22 @@ func TestSpread(t *testing.T) {
 		seconds = append(seconds, float64((i*8)%rounds)/1e6) // 0 to 20 us, mixed
 	}
 	require.Equal(t, report.Spread{Low: 2, Median: 10, High: 18}, spread(seconds))
+}
+
+// TestSafetyOverOwnRings: whether a protocol is safe is asked of the rings that a run
+// has, which a variable decides.
+func TestSafetyOverOwnRings(t *testing.T) {
+	system, err := topo.Load(filepath.Join(testenv.Shared(t, "reference/machines"), "rccl_4p3l_n2.xml"), os.ReadFile)
+	require.NoError(t, err)
+	m, err := PTXMachine(system)
+	require.NoError(t, err)
+	c := small()
+	c.GPUs = 8
+	for value, want := range map[string]string{"0": "the channels have PHB", "1": "the channels have SYS", "": "the channels have SYS"} {
+		why, err := m.unsafe(c, coll.LL128, func(name string) (string, bool) { return value, name == "NCCLGO_BETTER_CHANNELS" })
+		require.NoError(t, err)
+		require.Contains(t, why, want, "NCCLGO_BETTER_CHANNELS=%s", value)
+	}
+	_, err = m.unsafe(c, coll.LL128, func(name string) (string, bool) { return "2", name == "NCCLGO_BETTER_CHANNELS" })
+	require.ErrorContains(t, err, "NCCLGO_BETTER_CHANNELS=2: allowed are 0 to 1")
 }

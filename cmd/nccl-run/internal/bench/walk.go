@@ -30,7 +30,7 @@ type typeOp struct {
 }
 
 // chooseWalks returns what is to run, and what this build or the machine cannot.
-func chooseWalks(c *Config, m *Machine) (walks []walk, skipped []report.Skipped, err error) {
+func chooseWalks(c *Config, m *Machine, getenv func(string) (string, bool)) (walks []walk, skipped []report.Skipped, err error) {
 	oldest := m.oldest(c.Threads * c.GPUs)
 	sm := m.gpus[oldest].SM
 	choices := [][]coll.Proto{nil}
@@ -48,7 +48,7 @@ func chooseWalks(c *Config, m *Machine) (walks []walk, skipped []report.Skipped,
 		}
 		unsafe := ""
 		if protos != nil {
-			if unsafe, err = m.unsafe(c, protos[0]); err != nil {
+			if unsafe, err = m.unsafe(c, protos[0], getenv); err != nil {
 				return nil, nil, &Refusal{err}
 			}
 		}
