@@ -7,7 +7,8 @@ import (
 )
 
 // Bounds are the most that all channels of a node carry together, GB/s, as
-// [topo.Graph.BW] counts it. Both are infinite where one GPU is all there is.
+// [topo.Graph.BW] counts it. Both are infinite where one GPU is all there is of a
+// communicator.
 type Bounds struct {
 	Ring, Tree float64
 }
@@ -22,7 +23,8 @@ type Bounds struct {
 // A tree is a chain within a node and is charged in one direction, as by NCCL's
 // search, though reductions go up where results come down. A chain crosses each
 // such cut, one way or the other; and it leaves each GPU but its last and enters
-// each but its first.
+// each but its first. NCCL's search lets it carry twice what it exchanges with the
+// network, so it is also bound to twice what all GPUs together can.
 func Of(v *topo.System) Bounds {
 	ranks := v.Nodes[topo.NodeGPU]
 	n := newNetwork(v)
@@ -37,6 +39,7 @@ func Of(v *topo.System) Bounds {
 		b.Tree = min(b.Tree, n.total(ends, n.out)/hops, n.total(ends, n.in)/hops)
 	}
 	if v.Inter {
+		b.Tree = min(b.Tree, 2*n.out(n.outside, ends), 2*n.in(n.outside, ends))
 		ends = append(ends, n.outside)
 	}
 	b.Ring = n.narrowest(ends)

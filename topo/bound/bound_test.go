@@ -24,7 +24,9 @@ func TestOf(t *testing.T) {
 		{"dgx-h100", 1, 1, inf, inf},
 		// 8 ports of 50 GB/s behind PCIe of 48; a chain leaves a GPU by both.
 		{"dgx-h100", 8, 2, 384, 418.8 * 8 / 7},
-		{"dgx-h100", 1, 2, 48, inf},
+		{"dgx-h100", 1, 2, 48, 96},
+		// A port of 1.25 GB/s.
+		{"h200x2", 2, 2, 1.25, 2.5},
 		{"dgx-a100", 8, 1, 240, 240 * 8. / 7},
 		{"dgx-a100", 8, 4, 192, 264 * 8. / 7},
 	} {
