@@ -12,7 +12,7 @@ const (
 	margin   = 20.
 	barH     = 26. // of CPUs and switches
 	gpuW     = 74.
-	portW    = 64.
+	portW    = 70.
 	leafH    = 58. // of GPUs and network cards
 	lineH    = 15. // of text
 	linkH    = 34. // between a box and the one above
@@ -195,11 +195,14 @@ func (b *box) ports() []*element {
 	return all
 }
 
-// shorten cuts what is too long for a width.
+// shorten leaves out the middle of what is too long for a width: names of ports differ at
+// their ends.
 func shorten(s string, width float64) string {
 	runes := []rune(s)
-	for len(runes) > 2 && textWidth(string(runes)) > width {
-		runes = append(runes[:len(runes)-2], '…')
+	most := int(width / textWidth("…"))
+	if len(runes) <= most {
+		return s
 	}
-	return string(runes)
+	end := most / 2
+	return string(runes[:most-1-end]) + "…" + string(runes[len(runes)-end:])
 }

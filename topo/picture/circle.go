@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +14,8 @@ type circle struct {
 	ranks, ports  []*topo.Node
 	at            map[*topo.Node]point
 	x, y, radius  float64
+	disc          float64 // radius of a rank
+	beyond        float64 // from the circle of ranks to that of ports
 	width, height float64
 	lanes, drawn  map[hop]int // lines between two stops: all of them, and so far
 	lines, stops  []*element
@@ -22,15 +23,17 @@ type circle struct {
 
 // Sizes in px.
 const (
-	discR   = 19.
-	bandR   = 27. // from the circle of ranks to the bands of CPUs
-	spacing = 80. // from one rank to the next
-	beyond  = 86. // from the circle of ranks to that of ports
-	portGap = 58. // from one port to the next
-	lane    = 5.  // from one line to the next
-	lanesW  = 28. // of all lines between two stops, at most
-	swatch  = 36. // of a colour in the key
-	keyRow  = 19.
+	leastDisc  = 19.
+	rankGap    = 42. // between two ranks
+	bandGap    = 8.  // from a rank to the band of its CPU
+	nameGap    = 10. // from there to its name
+	portBoxW   = 50.
+	portBoxH   = 20.
+	portGap    = 58. // from one port to the next
+	lane       = 5.  // from one line to the next
+	narrowLane = 3.  // ... where there are many
+	swatch     = 36. // of a colour in the key
+	keyRow     = 19.
 )
 
 // newCircle places the ranks of a system and the ports of routes in a picture of
@@ -50,13 +53,19 @@ func newCircle(s *topo.System, routes []*route, width float64) *circle {
 			c.lanes[hopOf(r.stops[n-1], r.stops[0])]++
 		}
 	}
-	c.radius = max(90, spacing*float64(len(c.ranks))/(2*math.Pi), portGap*float64(len(c.ports))/(2*math.Pi)-beyond)
-	outer := c.radius + bandR + 10
-	for _, cpu := range s.Nodes[topo.NodeCPU] {
-		outer = max(outer, c.radius+bandR+10+textWidth(c.cpuName(cpu)))
+	c.disc = leastDisc
+	for _, n := range c.lanes {
+		c.disc = max(c.disc, narrowLane*float64(n)/2)
 	}
+	name := 0.
+	for _, cpu := range s.Nodes[topo.NodeCPU] {
+		name = max(name, textWidth(c.cpuName(cpu)))
+	}
+	c.beyond = c.disc + bandGap + nameGap + name + portBoxW/2 + 4
+	c.radius = max(90, (2*c.disc+rankGap)*float64(len(c.ranks))/(2*math.Pi), portGap*float64(len(c.ports))/(2*math.Pi)-c.beyond)
+	outer := c.radius + c.disc + bandGap + nameGap + name
 	if c.ports != nil {
-		outer = max(outer, c.radius+beyond+26)
+		outer = max(outer, c.radius+c.beyond+portBoxW/2+1)
 	}
 	c.width = max(width, 2*(outer+margin))
 	c.x, c.y = c.width/2, titleH+outer
@@ -75,70 +84,6 @@ func (c *circle) angle(i float64) float64 {
 
 func (c *circle) on(radius, angle float64) point {
 	return point{c.x + radius*math.Cos(angle), c.y + radius*math.Sin(angle)}
-}
-
-// placePorts puts each port beside the ranks nearest to it, and apart from the
-// others.
-func (c *circle) placePorts() {
-	type place struct {
-		port  *topo.Node
-		angle float64
-	}
-	var list []place
-	for _, port := range c.ports {
-		x, y := 0., 0.
-		for _, i := range nearest(port, c.ranks) {
-			x += math.Cos(c.angle(float64(i)))
-			y += math.Sin(c.angle(float64(i)))
-		}
-		list = append(list, place{port, math.Atan2(y, x)})
-	}
-	slices.SortStableFunc(list, func(a, b place) int {
-		// Ranks begin above; what sums to nothing is as good as anywhere.
-		from := func(angle float64) float64 { return math.Mod(angle+2.5*math.Pi, 2*math.Pi) }
-		return cmp.Compare(math.Round(from(a.angle)*1e6), math.Round(from(b.angle)*1e6))
-	})
-	least := portGap / (c.radius + beyond)
-	for range 200 {
-		moved := false
-		for i := range list {
-			a, b := &list[i], &list[(i+1)%len(list)]
-			if len(list) == 1 {
-				break
-			}
-			between := math.Mod(b.angle-a.angle+4*math.Pi, 2*math.Pi)
-			if between < 1e-9 && i == len(list)-1 {
-				continue
-			}
-			if short := least - between; short > 1e-3 {
-				a.angle -= short / 2
-				b.angle += short / 2
-				moved = true
-			}
-		}
-		if !moved {
-			break
-		}
-	}
-	for _, p := range list {
-		c.at[p.port] = c.on(c.radius+beyond, p.angle)
-	}
-}
-
-// nearest returns the positions of the nodes to which n has the best path.
-func nearest(n *topo.Node, nodes []*topo.Node) []int {
-	var best []int
-	least := topo.PathDIS
-	for i, to := range nodes {
-		t := n.Path(to).Type
-		if t < least {
-			best, least = nil, t
-		}
-		if t == least && t < topo.PathDIS {
-			best = append(best, i)
-		}
-	}
-	return best
 }
 
 // drawSockets draws a band behind neighbouring ranks that have one CPU nearest.
@@ -165,7 +110,7 @@ func (c *circle) drawSockets() {
 }
 
 func (c *circle) drawSocket(cpu *topo.Node, lo, hi float64) {
-	radius := c.radius + bandR
+	radius := c.radius + c.disc + bandGap
 	from, to := c.on(radius, c.angle(lo)), c.on(radius, c.angle(hi))
 	large := 0.
 	if c.angle(hi)-c.angle(lo) > math.Pi {
@@ -173,8 +118,8 @@ func (c *circle) drawSocket(cpu *topo.Node, lo, hi float64) {
 	}
 	c.lines = append(c.lines, line("socket", "M%s %sA%s %s 0 %s 1 %s %s", from.x, from.y, radius, radius, large, to.x, to.y))
 	name := c.cpuName(cpu)
-	at := c.farFromPorts(textWidth(name), lo, hi)
-	c.stops = append(c.stops, text("dim", at.x, at.y+4, name))
+	at := c.clearOfPorts(textWidth(name), lo, hi)
+	c.stops = append(c.stops, onGround("dim", at.x, at.y+4, name))
 }
 
 func (c *circle) cpuName(cpu *topo.Node) string {
@@ -184,19 +129,29 @@ func (c *circle) cpuName(cpu *topo.Node) string {
 	return fmt.Sprintf("CPU %d", cpu.CPU.NUMAID)
 }
 
-// farFromPorts returns the place for a text of that width, beside the band between two
-// ranks, that is farthest from all ports, the middle if several are.
-func (c *circle) farFromPorts(width, lo, hi float64) point {
+// clearOfPorts returns the place for a text of that width, beside the band between two
+// ranks and near its middle, that no line to a port is near, else the one farthest from
+// these lines.
+func (c *circle) clearOfPorts(width, lo, hi float64) point {
 	best, most := point{}, 0.
-	for _, part := range []float64{.5, .4, .6, .3, .7, .2, .8} {
+	for _, part := range []float64{.5, .4, .6, .3, .7, .2, .8, .1, .9, 0, 1} {
 		angle := c.angle(lo + part*(hi-lo))
-		p := c.on(c.radius+bandR+10+width/2*math.Abs(math.Cos(angle)), angle)
+		p := c.on(c.radius+c.disc+bandGap+nameGap+width/2*math.Abs(math.Cos(angle)), angle)
 		far := 2 * c.radius
-		for _, port := range c.ports {
-			far = min(far, math.Hypot(c.at[port].x-p.x, c.at[port].y-p.y))
+		for h := range c.lanes {
+			if h.a.Type != topo.NodeNET && h.b.Type != topo.NodeNET {
+				continue
+			}
+			for _, x := range []float64{p.x - width/2, p.x, p.x + width/2} {
+				far = min(far, distance(point{x, p.y}, c.at[h.a], c.at[h.b]))
+			}
 		}
-		if far > most+1 {
+		if far > most {
 			best, most = p, far
+		}
+		const clear = 16
+		if far >= clear {
+			break
 		}
 	}
 	return best
@@ -231,7 +186,7 @@ func (c *circle) drawHop(i int, from, to *topo.Node) {
 	n := float64(c.lanes[h] - 1)
 	offset := float64(c.drawn[h]) - n/2
 	c.drawn[h]++
-	offset *= min(lane, lanesW/max(n, 1))
+	offset *= min(lane, 2*(c.disc-lane)/max(n, 1))
 	p, q := c.at[h.a], c.at[h.b]
 	length := math.Hypot(q.x-p.x, q.y-p.y)
 	ux, uy := (q.x-p.x)/length, (q.y-p.y)/length
@@ -252,13 +207,12 @@ func (c *circle) drawStops() {
 	for _, rank := range c.ranks {
 		p := c.at[rank]
 		c.stops = append(c.stops, newElement("g").add(tip(gpuName(rank.GPU)+" "+rank.GPU.BusID.String()),
-			newElement("circle", "class", "gpu", "cx", p.x, "cy", p.y, "r", discR), text("name", p.x, p.y+4, stopName(rank))))
+			newElement("circle", "class", "gpu", "cx", p.x, "cy", p.y, "r", c.disc), text("name", p.x, p.y+4, stopName(rank))))
 	}
 	for _, port := range c.ports {
-		const w, h = 50., 20.
 		p := c.at[port]
 		c.stops = append(c.stops, newElement("g").add(tip(fmt.Sprintf("%s %s GB/s", port.Net.Name, gbs(port.Net.BW))),
-			newElement("rect", "class", "net", "x", p.x-w/2, "y", p.y-h/2, "width", w, "height", h, "rx", 5), text("name", p.x, p.y+4, stopName(port))))
+			newElement("rect", "class", "net", "x", p.x-portBoxW/2, "y", p.y-portBoxH/2, "width", portBoxW, "height", portBoxH, "rx", 5), text("name", p.x, p.y+4, stopName(port))))
 	}
 }
 

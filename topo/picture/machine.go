@@ -175,7 +175,7 @@ var classes = map[topo.LinkType]string{
 
 // label writes a number beside a line.
 func (m *machine) label(x, y float64, s string) {
-	m.labels = append(m.labels, number(x, y, s))
+	m.labels = append(m.labels, onGround("gbs", x, y, s))
 }
 
 // unlimited is the least bandwidth that is none: a link within a chip, or of a

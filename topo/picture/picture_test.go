@@ -69,6 +69,7 @@ func TestEveryMachine(t *testing.T) {
 		require.NoError(t, f(&b))
 		require.Equal(t, a.String(), b.String())
 		requireWellFormed(t, a.String())
+		requireApart(t, a.String())
 		return a.String()
 	}
 	for _, name := range names {
@@ -81,6 +82,35 @@ func TestEveryMachine(t *testing.T) {
 			v, g := rings(t, s, hosts)
 			text := draw(t, func(w io.Writer) error { return picture.Channels(w, v, g) })
 			require.Equal(t, len(v.Nodes[topo.NodeGPU]), strings.Count(text, "<circle"), name)
+		}
+	}
+}
+
+// requireApart fails if boxes overlap: all but the ground and that of texts.
+func requireApart(t *testing.T, text string) {
+	type rect struct {
+		Class  string  `xml:"class,attr"`
+		X      float64 `xml:"x,attr"`
+		Y      float64 `xml:"y,attr"`
+		Width  float64 `xml:"width,attr"`
+		Height float64 `xml:"height,attr"`
+	}
+	var picture struct {
+		Groups []struct {
+			Rect []rect `xml:"rect"`
+		} `xml:"g"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(text), &picture))
+	var boxes []rect
+	for _, g := range picture.Groups {
+		for _, r := range g.Rect {
+			if r.Class == "ground" {
+				continue
+			}
+			for _, o := range boxes {
+				require.False(t, r.X < o.X+o.Width && o.X < r.X+r.Width && r.Y < o.Y+o.Height && o.Y < r.Y+r.Height, "%+v over %+v", r, o)
+			}
+			boxes = append(boxes, r)
 		}
 	}
 }

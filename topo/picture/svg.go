@@ -81,10 +81,10 @@ func tip(s string) *element {
 	return e
 }
 
-// number is a line's number, on the ground so that the line is not in its way.
-func number(x, y float64, s string) *element {
+// onGround is a text of class on ground of its own, so that no line is in its way.
+func onGround(class string, x, y float64, s string) *element {
 	w := textWidth(s)*.95 + 3
-	return newElement("g").add(newElement("rect", "class", "ground", "x", x-w/2, "y", y-11, "width", w, "height", 14), text("gbs", x, y, s))
+	return newElement("g").add(newElement("rect", "class", "ground", "x", x-w/2, "y", y-11, "width", w, "height", 14), text(class, x, y, s))
 }
 
 // line is a line of class through what the format draws with the numbers.
