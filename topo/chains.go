@@ -5,10 +5,10 @@ import "slices"
 // tree returns a tree graph with as many channels as a ring graph, which is no worse
 // than old; nil if there is none. It is what the search finds for that number of
 // channels, or the rings cut open.
-func (p *packing) tree(sp *SearchParams, old *Graph, ring *candidate) *Graph {
-	best := p.cutOpen(p.expanded(ring), ring.bwInter, old)
-	found := newSearch(newWalker(p.s, sp), sp, PatternBalancedTree, ring.n, ring.n, false).run()
-	if found.n == ring.n && !found.simple {
+func (p *packing) tree(sp *SearchParams, old, ring *Graph) *Graph {
+	best, n := p.cutOpen(ring, old), len(ring.Channels)
+	found := newSearch(newWalker(p.s, sp), sp, PatternBalancedTree, n, n, false).run()
+	if found.n == n && !found.simple {
 		if g := found.graph(p.s, GraphTree); g.noWorseThan(old) && (best == nil || g.counted() > best.counted()) {
 			return g
 		}
@@ -17,11 +17,12 @@ func (p *packing) tree(sp *SearchParams, old *Graph, ring *candidate) *Graph {
 }
 
 // cutOpen returns the best tree graph that rings make which are cut open, each between
-// the same two positions, and that carries up to bwInter to the network; nil if none is
-// as good as old.
-func (p *packing) cutOpen(rings []packed, bwInter float32, old *Graph) *Graph {
+// the same two positions, and that carries no more to the network than they; nil if none
+// is as good as old.
+func (p *packing) cutOpen(ring, old *Graph) *Graph {
+	rings := p.byPosition(ring)
 	turns, flips := p.gpus, []bool{false, true}
-	patterns, speeds := []Pattern{old.Pattern}, []float64{float64(bwInter)}
+	patterns, speeds := []Pattern{old.Pattern}, []float64{float64(ring.BWInter)}
 	if p.inter {
 		// A chain begins where its port is. What goes to the network and comes back
 		// is lacking where the chain goes on, so less of it may be more; fill takes a
@@ -72,19 +73,6 @@ func (g *Graph) noWorseThan(o *Graph) bool {
 	worst := paths[len(paths)-1]
 	return g.counted() >= o.counted() && inter(g) >= inter(o) && g.TypeIntra <= worst.intra && g.TypeInter <= worst.inter &&
 		g.LatencyInter <= worst.latency
-}
-
-// expanded returns the channels of a candidate.
-func (p *packing) expanded(c *candidate) []packed {
-	var list []packed
-	for i := range c.n {
-		r := packed{int(c.inter[i*2]), int(c.inter[i*2+1]), nil}
-		for _, gpu := range c.intra[i*c.gpus : (i+1)*c.gpus] {
-			r.order = append(r.order, int(gpu))
-		}
-		list = append(list, r)
-	}
-	return list
 }
 
 // chains returns rings cut open and led back to the port that they come from. Each begins

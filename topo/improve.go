@@ -33,7 +33,7 @@ func improve(v *System, p *SearchParams, graphs *Graphs) {
 		}
 		pack := newPacking(w.terrain, worst, packingSteps)
 		if !old.Simple {
-			pack.first = w.packed(old)
+			pack.first = w.byPosition(old)
 			least = max(least, pack.carried(pack.first)*float64(len(pack.first)))
 		}
 		fewest := newSearch(w, p, PatternRing, 1, maxSearchChannels, false).start.min
@@ -52,7 +52,7 @@ func improveTree(w *walker, graphs *Graphs) {
 	ring, old := graphs[GraphRing], graphs[GraphTree]
 	paths := worstPaths(ring)
 	pack := newPacking(w.terrain, paths[len(paths)-1], 0)
-	tree := pack.cutOpen(w.packed(ring), ring.BWInter, old)
+	tree := pack.cutOpen(ring, old)
 	if tree != nil && tree.counted() >= betterBy*old.counted() && len(tree.Channels) == len(old.Channels) {
 		tree.Instead = old.BW()
 		graphs[GraphTree] = tree
@@ -69,7 +69,7 @@ func (p *packing) replace(sp *SearchParams, graphs *Graphs, old *Graph, bw, leas
 	}
 	ring.duplicate(p.minSM())
 	better := ring.graph(p.s, GraphRing)
-	tree := p.tree(sp, graphs[GraphTree], &ring)
+	tree := p.tree(sp, graphs[GraphTree], better)
 	if tree == nil || float64(better.BW()) < least {
 		return false
 	}
@@ -142,8 +142,8 @@ func ringLimit(v *System, worst reach) float64 {
 	return least
 }
 
-// packed returns the channels of a graph by position.
-func (t *terrain) packed(g *Graph) []packed {
+// byPosition returns the channels of a graph with GPUs and ports by position.
+func (t *terrain) byPosition(g *Graph) []packed {
 	var list []packed
 	for _, ch := range g.Channels {
 		r := packed{none, none, nil}

@@ -229,12 +229,11 @@ func (p *packing) costOf(from, to int) float64 {
 // lay puts a ring where it costs least, and reports whether there is any way.
 func (p *packing) lay(r *packed) bool {
 	t := p.tours
-	first := 0
-	ports := []int{none}
+	first, ports := 0, []int{none}
 	if p.inter {
 		first, ports = 1, p.ports(r.in)
 	}
-	start := append([]int{}, make([]int, first)...)
+	start := make([]int, first, t.n)
 	for _, gpu := range r.order {
 		start = append(start, gpu+first)
 	}
