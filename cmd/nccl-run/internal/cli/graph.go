@@ -146,11 +146,14 @@ func boundText(view *topo.System, graphs *topo.Graphs) string {
 	bounds := bound.Of(view)
 	for id, most := range []float64{topo.GraphRing: bounds.Ring, topo.GraphTree: bounds.Tree} {
 		found := float64(graphs[id].BW())
-		if math.IsInf(most, 1) {
+		switch {
+		case math.IsInf(most, 1):
 			fmt.Fprintf(&b, "  %-4v  %8.4g  nothing limits a single GPU\n", topo.GraphID(id), found)
-			continue
+		case most == 0:
+			fmt.Fprintf(&b, "  %-4v  %8.4g  %8.4g  a guess: no link leads to all others\n", topo.GraphID(id), found, most)
+		default:
+			fmt.Fprintf(&b, "  %-4v  %8.4g  %8.4g  %3.0f%%\n", topo.GraphID(id), found, most, 100*found/most)
 		}
-		fmt.Fprintf(&b, "  %-4v  %8.4g  %8.4g  %3.0f%%\n", topo.GraphID(id), found, most, 100*found/most)
 	}
 	return b.String()
 }

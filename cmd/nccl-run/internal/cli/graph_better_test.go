@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,4 +46,10 @@ func TestGraphBetter(t *testing.T) {
 		require.Equal(t, StatusRefused, status)
 		require.Contains(t, stderr, "--bound is for text; --format "+format+" has no place for it")
 	}
+
+	alone := filepath.Join(t.TempDir(), "alone.xml")
+	require.NoError(t, os.WriteFile(alone, []byte(`<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD"><pci busid="0:1:0.0" class="0x030200" link_speed="" link_width="16"><gpu dev="0" sm="90" rank="0"/></pci></cpu></system>`), 0o644))
+	status, stdout, stderr := command("graph", "--topo", alone, "--nodes", "2", "--bound")
+	require.Equal(t, StatusRight, status, stderr)
+	require.Contains(t, stdout, "\n  ring       0.1         0  a guess: no link leads to all others\n")
 }
