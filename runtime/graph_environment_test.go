@@ -77,3 +77,13 @@ func TestGraphVariables(t *testing.T) {
 	require.Contains(t, Variables(), "NCCL_PROTO")
 	require.Equal(t, len(names), len(slices.Compact(slices.Clone(names))))
 }
+
+func TestBetterChannels(t *testing.T) {
+	for value, want := range map[string]bool{"": true, "0": false, "1": true} {
+		better, err := BetterChannels(func(n string) (string, bool) { return value, n == "NCCLGO_BETTER_CHANNELS" })
+		require.NoError(t, err)
+		require.Equal(t, want, better, value)
+	}
+	_, err := BetterChannels(func(string) (string, bool) { return "yes", true })
+	require.ErrorIs(t, err, ErrInvalidArgument)
+}
