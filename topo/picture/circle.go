@@ -63,13 +63,13 @@ func newCircle(s *topo.System, routes []*route, width float64) *circle {
 	}
 	c.beyond = c.disc + bandGap + nameGap + name + portBoxW/2 + 4
 	c.radius = max(90, (2*c.disc+rankGap)*float64(len(c.ranks))/(2*math.Pi), portGap*float64(len(c.ports))/(2*math.Pi)-c.beyond)
-	outer := c.radius + c.disc + bandGap + nameGap + name
+	wide, high := c.radius+c.disc+bandGap+nameGap+name, c.radius+c.disc+bandGap+nameGap+lineH
 	if c.ports != nil {
-		outer = max(outer, c.radius+c.beyond+portBoxW/2+1)
+		wide, high = max(wide, c.radius+c.beyond+portBoxW/2), max(high, c.radius+c.beyond+portBoxH/2)
 	}
-	c.width = max(width, 2*(outer+margin))
-	c.x, c.y = c.width/2, titleH+outer
-	c.height = c.y + outer + margin
+	c.width = max(width, 2*(wide+margin))
+	c.x, c.y = c.width/2, titleH+high
+	c.height = c.y + high + 2*margin
 	for i, rank := range c.ranks {
 		c.at[rank] = c.on(c.radius, c.angle(float64(i)))
 	}
