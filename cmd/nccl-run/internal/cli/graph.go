@@ -145,7 +145,7 @@ func boundText(view *topo.System, graphs *topo.Graphs) string {
 	b.WriteString("rings and trees, GB/s: found, at most\n")
 	bounds := bound.Of(view)
 	for id, most := range []float64{topo.GraphRing: bounds.Ring, topo.GraphTree: bounds.Tree} {
-		found := float64(graphs[id].BW())
+		found := bound.Carried(graphs[id])
 		switch {
 		case math.IsInf(most, 1):
 			fmt.Fprintf(&b, "  %-4v  %8.4g  nothing limits a single GPU\n", topo.GraphID(id), found)
