@@ -21,6 +21,9 @@ import (
 func TestBetterChannels(t *testing.T) {
 	machines := topo.Builtins()
 	t.Run("reference", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("skipped: compares with all reference data; not in -short")
+		}
 		files, err := filepath.Glob(filepath.Join(testenv.Shared(t, "reference/machines"), "*.xml"))
 		require.NoError(t, err)
 		machines = append(machines, files...)
