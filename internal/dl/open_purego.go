@@ -2,13 +2,25 @@
 
 package dl
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
 
 func open(name string) (uintptr, error) {
+	// What went wrong is kept for the thread that asked (dlerror): another one would
+	// be told nothing.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-func lookUp(handle uintptr, name string) (uintptr, error) { return purego.Dlsym(handle, name) }
+func lookUp(handle uintptr, name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlsym(handle, name)
+}
 
 // Call calls the function with integer arguments and returns its result.
 //
