@@ -16,13 +16,17 @@ const Limit = 1 << 30
 // Decode reads the one JSON object that r holds, of up to limit bytes, into v. Fields
 // that v does not have are errors, as is anything that follows the object.
 func Decode(r io.Reader, limit int64, v any) error {
-	limited := &io.LimitedReader{R: r, N: limit}
+	limited := &io.LimitedReader{R: r, N: limit + 1}
 	d := json.NewDecoder(limited)
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+		var syntax *json.SyntaxError
+		switch _, more := d.Token(); {
+		case more == nil || errors.As(more, &syntax):
 			err = errors.New("something follows the JSON object")
+		case !errors.Is(more, io.EOF):
+			err = more
 		}
 	}
 	switch {

@@ -12,7 +12,10 @@ func TestDecode(t *testing.T) {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
 	}
+	full := `{"format":"a"}`
 	for _, tt := range []struct{ text, says string }{
+		{full + strings.Repeat(" ", 1<<20-len(full)), ""},
+		{full + strings.Repeat(" ", 1<<20-len(full)+1), "it is larger than 1 MiB"},
 		{`{"format":"a","version":1}`, ""},
 		{"{\"format\":\"a\"}\n", ""},
 		{"", "it is empty"},
