@@ -33,7 +33,11 @@ type Operands struct {
 // Prepare allocates and fills the buffers of a call.
 func (c *Cluster) Prepare(call Call) (*Operands, error) {
 	rng := rand.New(rand.NewPCG(call.Seed, 1))
-	call.ChunkBytes = cmp.Or(call.ChunkBytes, MostChunkBytes(call.Proto, SlotBytes(c.Config.BufferBytes[call.Proto])))
+	most := MostChunkBytes(call.Proto, SlotBytes(c.Config.BufferBytes[call.Proto]))
+	call.ChunkBytes = cmp.Or(call.ChunkBytes, most)
+	if call.ChunkBytes > most {
+		return nil, fmt.Errorf("chunks of %d bytes; slots of %v hold %d", call.ChunkBytes, call.Proto, most)
+	}
 	w := abi.Work{
 		Op: call.Seed, ChunkBytes: uint32(call.ChunkBytes),
 		ChannelLo: uint16(call.ChannelLo), ChannelHi: uint16(call.ChannelHi), Threads: uint16(call.Workers),

@@ -240,7 +240,7 @@ func TestNewRefuses(t *testing.T) {
 		"a rank twice":    {2, Config{Rings: [][]int{{0, 0}}}, "ring of channel 0 is [0 0]; it must hold each of the 2 ranks once"},
 		"a rank missing":  {3, Config{Rings: ring}, "[0 1]"},
 		"a rank too many": {1, Config{Rings: ring}, "[0 1]"},
-		"odd buffer":      {2, Config{Rings: ring, BufferBytes: [3]int64{100, 0, 0}}, "the LL buffer has 100 bytes; give a multiple of 128"},
+		"odd buffer":      {2, Config{Rings: ring, BufferBytes: [3]int64{100, 0, 0}}, "the LL buffer has 100 bytes; give a multiple of 256"},
 		"part of a tile":  {2, Config{Rings: ring, BufferBytes: [3]int64{0, 12288, 0}}, "the LL128 buffer has 12288 bytes; give a multiple of 8192"},
 		"negative buffer": {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, -128}}, "-128 bytes"},
 		"huge buffer":     {2, Config{Rings: ring, BufferBytes: [3]int64{0, 0, 1 << 34}}, "17179869184 bytes"},

@@ -23,9 +23,10 @@ type Config struct {
 }
 
 // BufferUnits is what the size of a FIFO is a multiple of, by protocol, in bytes:
-// NumSteps slots of whole 16-byte packs or, of LL128, of whole tiles.
+// NumSteps slots of whole 16-byte packs, of LL of two lines, which hold one, and of
+// LL128 of whole tiles.
 var BufferUnits = [abi.NumProtos]int64{
-	abi.ProtoLL:     abi.NumSteps * 16,
+	abi.ProtoLL:     abi.NumSteps * 2 * abi.LLLineBytes,
 	abi.ProtoLL128:  abi.NumSteps * abi.LL128TileBytes,
 	abi.ProtoSimple: abi.NumSteps * 16,
 }
@@ -34,10 +35,17 @@ var BufferUnits = [abi.NumProtos]int64{
 const (
 	// maxBufferBytes keeps the distance of a slot from the first within 32 bits.
 	maxBufferBytes = 1 << 31
-	// maxLoopBytes, of the buffers of all ranks, keeps what a ring moves in one
-	// loop, a chunk a rank, within 32 bits of units of 16 bytes.
-	maxLoopBytes = 1 << 36
+	// maxLoopBytes is the most that a ring moves in one loop, a chunk of each rank
+	// (abi.Work.ChunkBytes).
+	maxLoopBytes = 1 << 35
 )
+
+// chunks is how many of the largest chunks a FIFO has room for, by protocol.
+var chunks = [abi.NumProtos]int64{
+	abi.ProtoLL:     abi.NumSteps * abi.LLLineBytes / abi.LLDataBytes,
+	abi.ProtoLL128:  abi.NumSteps,
+	abi.ProtoSimple: abi.NumSteps / abi.SimpleChunkSteps,
+}
 
 // validate refuses what kernels could not work with.
 func (c *Config) validate(nranks int) error {
@@ -57,8 +65,8 @@ func (c *Config) validate(nranks int) error {
 			}
 		}
 	}
-	most := int64(min(maxBufferBytes, maxLoopBytes/nranks))
 	for proto, bytes := range c.BufferBytes {
+		most := min(maxBufferBytes, maxLoopBytes/int64(nranks)*chunks[proto]) / BufferUnits[proto] * BufferUnits[proto]
 		if bytes < 0 || bytes > most || bytes%BufferUnits[proto] != 0 {
 			return result.New(result.InvalidArgument, opNew, "the %s buffer has %d bytes; give a multiple of %d up to %d with %d ranks",
 				protoNames[proto], bytes, BufferUnits[proto], most, nranks)
