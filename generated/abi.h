@@ -82,7 +82,7 @@ struct Work {
   // ChunkBytes is the size of one chunk of one rank's part: a positive multiple
   // of 16, at most what the protocol's steps of a chunk hold: SimpleChunkSteps
   // slots of Simple, the data of one slot of LL or LL128. The chunks of all
-  // ranks together have less than 64 GiB.
+  // ranks together have at most 32 GiB.
   uint32_t chunkBytes;
   uint32_t root;  // rank, where the function has a root
   uint16_t channelLo;

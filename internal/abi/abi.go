@@ -27,7 +27,7 @@ type Work struct {
 	// ChunkBytes is the size of one chunk of one rank's part: a positive multiple
 	// of 16, at most what the protocol's steps of a chunk hold: SimpleChunkSteps
 	// slots of Simple, the data of one slot of LL or LL128. The chunks of all
-	// ranks together have less than 64 GiB.
+	// ranks together have at most 32 GiB.
 	ChunkBytes uint32
 	Root       uint32 // rank, where the function has a root
 	ChannelLo  uint16

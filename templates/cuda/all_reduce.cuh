@@ -6,7 +6,8 @@
 //     reduce-scatter:   c+1 --> c+2 --> ... --> c-1 --> c        n-1 hops: x(c+1) + x(c+2) + ... + x(c)
 //     all-gather:         c --> c+1 --> ... --> c-2 --> c-1      n-1 hops
 //
-// At step k rank i handles chunk i-1-k: what it handles, it passes on, and the next rank handles it one step later.
+// At step k, from 1-n to n-1, rank i handles chunk i-k: what it handles, it passes on, and the next rank handles it one
+// step later. Step 0 completes a chunk.
 //
 // Order of reduction: an element of chunk c is ((x(c+1) op x(c+2)) op ...) op x(c), each partial result rounded to the
 // type. It depends on the ring and on the chunk, so on count and channels, but not on timing: every rank gets the same
@@ -41,13 +42,14 @@ class AllReduceRing {
     uint64_t rest = part.count * T::bytes;
 #pragma unroll 1
     while (rest != 0 && !left()) {
-      // The last loop shares what remains evenly, in units of 16 bytes: 32 bits of them (abi::Work).
+      // The last loop shares what remains evenly, in units of 16 bytes. There are at most 2^31 of them (abi::Work), so
+      // that no 64-bit division is needed.
       if (rest < uint64_t(chunk) * numRanks_) {
         chunk = (uint32_t((rest + 15) / 16) + numRanks_ - 1) / numRanks_ * 16;
       }
 
       uint32_t c = index_;
-      // Counted from the step that completes a chunk: so every limit is made of numRanks_ alone.
+      // Counted from the step that completes a chunk, so that comparisons need n alone, and not 2n-1 too.
       const int32_t n = int32_t(numRanks_);
 #pragma unroll 1
       for (int32_t k = 1 - n; k < n; k++) {

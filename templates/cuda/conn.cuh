@@ -22,7 +22,7 @@
 namespace {
 
 struct Sender {
-  Address conn;        // abi::Conn
+  Address conn;        // abi::Conn, in which cleanLL finds the LL slots
   Address fifo;        // in the receiver's memory
   Address head;        // polled
   Address tail;        // in the receiver's memory

@@ -56,9 +56,9 @@ __device__ __forceinline__ const abi::Channel& ownChannel(const abi::Comm& comm)
   return reinterpret_cast<const abi::Channel*>(&comm + 1)[movCtaidX()];
 }
 
-// Algorithm: a class with a constructor from (comm, channel), and
-//   run(work, part)     does this CTA's part of a work
-//   left()              whether the CTA has left after an abort
+// Algorithm: a class with a constructor from (comm, own), own being the CTA's channel, and
+//   run(work, part)      does this CTA's part of a work
+//   left()               whether the CTA has left after an abort
 //   report(own, to, op)  says where it was
 //   end(own)             stores the state for the next kernel
 template <class Algorithm>

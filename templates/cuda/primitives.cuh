@@ -10,9 +10,9 @@
 // Every verb is this picture with some arrows missing: one or two sources, one or two sinks, decided at run time. So a
 // kernel has one body for all of them, a third of the code of one body each.
 //
-// Layers: an algorithm (all_reduce.cuh) says which bytes take which verb; this file cuts them into pieces of a step or
-// a slice; a protocol (proto_*.cuh) moves one piece and says when it has arrived. An algorithm never mentions a flag or
-// a fence, a protocol never mentions a rank.
+// Layers: an algorithm (all_reduce.cuh) says which bytes take which verb; this file cuts them into slices for Simple,
+// whose chunks take several steps; a protocol (proto_*.cuh) moves one piece and says when it has arrived. An algorithm
+// never mentions a flag or a fence, a protocol never mentions a rank.
 #ifndef NCCL_PRIMITIVES_CUH_
 #define NCCL_PRIMITIVES_CUH_
 
@@ -63,8 +63,9 @@ class Primitives {
   // Prepares for a work. Threads beyond its number attend the barriers only.
   __device__ __forceinline__ void begin(uint32_t threads) { cta_.workers = threads; }
 
-  // Carries out a transfer in as many pieces as its size and the protocol's slots ask for. Sender and receiver of a
-  // piece compute the same sizes; an empty transfer takes no step. After an abort nothing moves any more.
+  // Carries out a transfer: of LL and LL128 in one step, of Simple in as many slices as its size and the slots ask for.
+  // Sender and receiver of a slice compute the same sizes; an empty transfer takes no step. After an abort nothing
+  // moves any more.
   __device__ __forceinline__ void run(const Op<T>& op, Transfer t) {
     if constexpr (Proto::chunkIsStep) {
       if (t.bytes != 0 && !cta_.left) Proto::template step<T>(cta_, op, t, receiver_, sender_);

@@ -43,7 +43,7 @@
 //   row 1    packs 32-38   7, high half F     packs 39-45    15 high F        31 high F
 //
 // So packs 0 to 31 of the user's memory are one access of the warp, packs 32 to 59 another, in which the lanes of flags
-// take no part. A piece that ends within a tile sends the tile; the receiver knows what of it there is.
+// take no part. A chunk that ends within a tile sends the tile; the receiver knows what of it there is.
 //
 // ptx *_LL128:- "fence"
 #ifndef NCCL_PROTO_LL128_CUH_
@@ -130,7 +130,7 @@ struct ProtoLL128 {
     // Of the lane's 16 bytes of row 0 in a slot, and of the flag of their line: slots are aligned to lines.
     const uint32_t at = tile * tileBytes + lane * 16;
     const uint32_t flagAt = at | abi::LL128DataBytes;
-    // Where the lane's pack of row i lies in the piece.
+    // Where the lane's pack of row i lies in the chunk.
     const auto user = [&](uint32_t i) {
       const uint32_t pack = i % 2 == 0 ? lane : abi::WarpSize + lane - lane / lineLanes;
       return (tile + i / 2) * tileData + pack * 16;
